@@ -114,6 +114,9 @@ def test_a_retry_that_copies_the_answers_of_a_run_is_not_the_same_as_it(service,
     assert "which are no new evidence" in words(*gate, code=4)
     invoke("rescore", "LAST")
     assert "CANNOT TELL" in words("compare", first, "LAST", code=4)
+    # A run that has none of these answers is compared as ever.
+    invoke("run", "words")
+    assert "SAME" in words("compare", "LAST~1", "LAST")
 
 
 def test_a_run_of_cached_answers_is_no_new_point_of_the_history(service):

@@ -247,6 +247,12 @@ def test_a_gate_that_limits_no_malformed_answers_of_the_run_excuses_none(tmp_pat
     assert ([gate["verdict"] for gate in report["gates"]], code) == (["AMBIGUOUS", "PASS"], 4)
 
 
+def test_a_limit_on_malformed_answers_that_does_not_decide_excuses_none(tmp_path):
+    criteria = {"shape": {"pass": "malformed_rate <= 34 %", "secondary": True}}
+    report, code = malformed_mostly(tmp_path, ["score.tools.f1.readable >= 90 %"], criteria=criteria)
+    assert ([gate["verdict"] for gate in report["gates"]], code) == (["AMBIGUOUS", "FAIL"], 4)
+
+
 @pytest.mark.parametrize("when", [None, "skip", "say_unknown"])
 def test_a_component_that_cases_may_skip_is_wrong_in_malformed_answers(tmp_path, when):
     score = {"exact": {"expected": "expected.tools"}} | ({"when_unknown": when} if when else {})

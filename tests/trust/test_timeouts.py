@@ -14,6 +14,7 @@ from parts.described import summarise
 from parts.small_suite import write_suite
 from steelyard.analysis.compare.compare import compare
 from steelyard.analysis.compare.model import Moved
+from steelyard.analysis.latency import spread_of
 from steelyard.decide.gates import evaluate
 from steelyard.engine import call as calls
 from steelyard.engine.call import RetryPolicy
@@ -86,9 +87,24 @@ def test_a_timeout_that_was_short_may_still_be_the_slowest():
     assert (result.verdict, result.value.value, result.value.at_least) == (AMBIGUOUS, 0.3, True)
 
 
+def test_a_short_timeout_makes_a_median_below_it_a_bound_as_well():
+    """By hand: the median of 0.1 and more, 0.3, 0.5 and 0.7 s is 0.4 s, or 0.6 s if the first took longest."""
+    spread = spread_of(np.array([0.3, 0.5, 0.7, 0.1]), np.array([False, False, False, True]))
+    assert (spread["p50"], isinstance(spread["p50"], AtLeast)) == (pytest.approx(0.4), True)
+    assert (spread["min"], "p50" in spread["at_least"]) == (0.1, True)
+
+
 def test_a_percentile_of_too_few_calls_does_not_pass_by_a_longest_that_timed_out():
     assert gate_on(run_of(5, 1), "latency.p95 <= 6 s").verdict is AMBIGUOUS
     assert gate_on(run_of(1, 5), "latency.p95 <= 4 s").verdict is FAIL
+
+
+def test_a_percentile_of_too_few_calls_is_not_known_to_be_high_by_those_that_have_a_time():
+    """One call took 2 s and five failed, after a time that nobody knows: if at once, p95 is 1.5 s, by hand."""
+    made = [answered("a", 2.0)]
+    refused = [Made(f"r{i}", None, "target_failed", latency=None, failure="connection") for i in range(5)]
+    assert gate_on(made, "latency.p95 >= 1.9 s").verdict is PASS
+    assert gate_on(made + refused, "latency.p95 >= 1.9 s").verdict is AMBIGUOUS
 
 
 def test_the_interval_of_a_percentile_that_timeouts_reach_into_has_no_upper_end():

@@ -52,6 +52,12 @@ def test_a_clear_verdict_is_not_called_narrow(tmp_path):
     assert "narrow" not in invoke("run", "words")
 
 
+def test_a_criterion_that_does_not_decide_makes_no_verdict_narrow(tmp_path):
+    criteria = {"aim": {"pass": "pass_rate >= 60 %", "secondary": True}}
+    suite(tmp_path, 40, 15, "pass_rate >= 40 %", criteria=criteria)
+    assert "narrow" not in invoke("run", "words")
+
+
 def test_a_figure_below_its_threshold_is_never_shown_as_equal_to_it(tmp_path):
     # 1,799 of 2,000 are 89.95 %, which rounds to 90.0 %.
     suite(tmp_path, 2000, 201, "pass_rate >= 90 %", "average >= 90 %")
