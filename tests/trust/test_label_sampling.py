@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import random
+import unicodedata
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ import yaml
 
 from parts.command import invoke
 from parts.judged_suite import TEXT, write_judged
+from steelyard.suite.case import Case
+from steelyard.suite.labels import is_labelled
 
 N = 100
 GATES = ["pass_rate >= 80 %"]
@@ -323,3 +326,11 @@ class TestLabelsOfTextsThatSomebodyPicked:
         invoke("run", path)
         card = one_line(invoke("judge", "check", path, "--run", "LAST"))
         assert "Corrected n/a: the labeled texts are declared as a random sample, but category easy" in card
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_labels_apply_to_the_same_text_in_another_encoding_of_its_accents(form):
+    case = Case("c1", expected={"labelled": unicodedata.normalize(form, "Un café naïf.")})
+    for other in ("NFC", "NFD"):
+        assert is_labelled(unicodedata.normalize(other, "Un café\r\nnaïf."), case, "expected.labelled")
+        assert not is_labelled(unicodedata.normalize(other, "Un cafe naif."), case, "expected.labelled")

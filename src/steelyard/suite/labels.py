@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any
@@ -49,13 +50,18 @@ def labels_of(case: Case, judge: JudgeModel) -> dict[str, Label | bool]:
 
 
 def is_labelled(text: str, case: Case, labelled: str) -> bool:
-    """Whether the labels of a case were given for this text, but for white space: then the case holds it.
+    """Whether the labels of a case were given for this text, but for white space and the way that accents are encoded
+    (Unicode NFC, NFD): then the case holds it.
 
     `labelled` is the path to the text that was labelled; without one it is any text of the case's input.
     """
     held = compile_path(labelled)(case) if labelled else case.input
-    words = text.split()
-    return any(words == text.split() for text in _texts(held))
+    words = _words(text)
+    return any(words == _words(text) for text in _texts(held))
+
+
+def _words(text: str) -> list[str]:
+    return (text if text.isascii() else unicodedata.normalize("NFC", text)).split()
 
 
 def _texts(data: Any) -> Iterator[str]:
