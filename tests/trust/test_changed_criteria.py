@@ -250,7 +250,7 @@ def test_a_baseline_that_is_lowered_step_by_step_shows_the_whole_way(suite):
         assert "pass rate 100.0 % -> 75.0 % (-25.0 points)" in suite("baseline", *command)
     # A run that is compared with it says so, too.
     told = suite("run", "words", "--against", "release", broken=5)
-    assert "release was locked again, since the first of 6 locks" in told
+    assert "release was locked again; since the first of 6 locks" in told
     assert "pass rate 100.0 % -> 75.0 % (-25.0 points)" in told
     suite("baseline", "remove", "release", "--reason", "a fresh start")
     assert "since the first of 7 locks" in suite("baseline", "set", "LAST", "--name", "release")

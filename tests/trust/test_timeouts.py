@@ -258,13 +258,24 @@ def answer(case):
 """
 
 
+def test_failed_calls_that_were_not_made_again_are_missing_and_no_second_warning(tmp_path, monkeypatch):
+    path = write_suite(tmp_path / "words", n=6, gates=["pass_rate >= 90 %"])
+    (tmp_path / "words" / "system.py").write_text(FAILING)
+    monkeypatch.chdir(tmp_path)
+    told = " ".join(invoke("run", path, "--concurrency", 1, "--retries", 0, "--max-inconclusive", 0.9, code=4).split())
+    sentence = "6 attempts for 6 calls; 3 first attempts failed (http_500 3)"
+    assert told.count(sentence) == 1
+    assert f"! {sentence}" not in told
+
+
 def test_every_report_says_that_every_second_call_fails_although_retries_answer_all(tmp_path, monkeypatch):
     write_suite(tmp_path / "words", n=6, gates=["pass_rate >= 90 %", "first_attempt_failure_rate <= 10 %"])
     (tmp_path / "words" / "system.py").write_text(FAILING)
     monkeypatch.chdir(tmp_path)
     told = " ".join(invoke("run", "words", "--concurrency", 1, code=1).split())
     sentence = "12 attempts for 6 calls; 6 first attempts failed (http_500 6)"
-    assert f"{sentence}" in told
+    assert f"! {sentence}" in told
+    assert told.count(sentence) == 1
     assert "100.0 % is not <= 10.0 %" in told
     for report in ("--full", "--json"):
         assert sentence in " ".join(invoke("report", "LAST", report).split()), report

@@ -134,12 +134,12 @@ def print_on_one_screen(report: Report, more: Sequence[Block] = (), next_step: s
     from steelyard.report import run
     from steelyard.report.document import bullets
     from steelyard.report.render import terminal
-    from steelyard.report.wording import disclosed
+    from steelyard.report.wording import disclosed_texts
 
     shown, extra, lines = console(), [*more], run.LINES
     if report.decision.verdict is Verdict.INVALID:
         # How it came about takes no room from why it is INVALID.
-        lines, extra = run.LINES_INVALID, [*more, bullets(disclosed(report))]
+        lines, extra = run.LINES_INVALID, [*more, bullets(disclosed_texts(report))]
     terminal.print_fitting(run.brief(report, more, next_step), shown, lines + terminal.count_lines(extra, shown))
 
 

@@ -20,6 +20,7 @@ from steelyard.analysis.wording import (
 )
 from steelyard.decide.gates import GateResult
 from steelyard.decide.provenance import changed_in_words, run_before, times, verdicts_in_words
+from steelyard.frozen import frozen
 from steelyard.records import RunHeader, Verdict
 from steelyard.stats.paired import SIGNIFICANT, holm
 from steelyard.suite.yaml import listed
@@ -27,18 +28,45 @@ from steelyard.suite.yaml import listed
 Disclosure = Callable[[RunHeader, Summary, Sequence[GateResult]], Iterator[str]]
 
 
-def disclosures(header: RunHeader, summary: Summary, gates: Sequence[GateResult]) -> list[str]:
+@frozen
+class Disclosed:
+    """One sentence about how a verdict came about; a warning unless it is ordinary and changes no one's trust."""
+
+    text: str
+    is_warning: bool = True
+
+
+def disclosures(header: RunHeader, summary: Summary, gates: Sequence[GateResult]) -> list[Disclosed]:
     """What a reader of the verdict must know about how it came about, most important first."""
-    return [sentence for disclose in _DISCLOSURES for sentence in disclose(header, summary, gates)]
+    calm = _HISTORY if _same_verdict_before(header, gates) else ()
+    return [
+        Disclosed(sentence, disclose not in calm)
+        for disclose in _DISCLOSURES
+        for sentence in disclose(header, summary, gates)
+    ]
+
+
+def _same_verdict_before(header: RunHeader, gates: Sequence[GateResult]) -> bool:
+    """Whether the earlier runs are known, and this one is not a PASS that others before it were not."""
+    earlier = header.options.earlier
+    if earlier is None:
+        return False
+    if any(item.verdict is not Verdict.PASS for item in gates):
+        return True
+    return {*earlier.verdicts, *earlier.same_answers} <= {Verdict.PASS.value, "without gates"}
 
 
 def _reused_answers(header: RunHeader, _summary: Summary, _gates: Sequence[GateResult]) -> Iterator[str]:
-    """The earlier run whose answers were scored, judged or resumed."""
+    """The earlier run whose answers were scored, judged or resumed, and what the same answers came to before."""
     options = header.options
+    before = options.earlier.same_answers if options.earlier is not None else {}
+    did = "scored" if header.rescored_from else "judged"
+    often = f"{did} {times(sum(before.values()) + 1)}; before this: {verdicts_in_words(before)}"
     if header.rescored_from:
-        yield f"rescored from run {header.rescored_from}: the same answers, scored again"
+        yield f"rescored from run {header.rescored_from}: the same answers{f' {often}' if before else ', scored again'}"
     if options.answers_of:
-        yield f"judged again: the answers of run {options.answers_of}, with new calls of its judge"
+        more = f"; the same answers {often}" if before else ""
+        yield f"judged again: the answers of run {options.answers_of}, with new calls of its judge{more}"
     if options.resumed_from:
         yield f"resumed from run {options.resumed_from}: its answers scored again by changed scorers"
 
@@ -57,15 +85,10 @@ def _retried_samples(header: RunHeader, _summary: Summary, _gates: Sequence[Gate
 
 
 def _earlier_runs(header: RunHeader, _summary: Summary, _gates: Sequence[GateResult]) -> Iterator[str]:
-    """How often the same was run before, and the same answers were scored or judged, with the verdicts."""
+    """How often the same was run before, with the verdicts."""
     earlier = header.options.earlier
-    if earlier is None:
-        return
-    if sentence := run_before(earlier):
+    if earlier is not None and (sentence := run_before(earlier)):
         yield sentence
-    if n := sum(earlier.same_answers.values()):
-        did = "scored" if header.rescored_from else "judged"
-        yield f"the same answers {did} {times(n + 1)}; before this: {verdicts_in_words(earlier.same_answers)}"
 
 
 def _changed_criteria(header: RunHeader, _summary: Summary, _gates: Sequence[GateResult]) -> Iterator[str]:
@@ -125,9 +148,10 @@ _MANY_FIRST_FAILURES = 0.05
 
 
 def _failed_first_attempts(_header: RunHeader, summary: Summary, _gates: Sequence[GateResult]) -> Iterator[str]:
-    """How many first attempts failed, where retries hide it."""
-    rate = summary.overall.metrics.get("first_attempt_failure_rate")
-    if rate is not None and (rate.value or 0.0) > _MANY_FIRST_FAILURES:
+    """How many first attempts failed, where retries hide it; without any, the calls are missing and shown as such."""
+    rate, total = (summary.overall.metrics.get(name) for name in ("first_attempt_failure_rate", "attempts.total"))
+    retried = total is not None and (total.value or 0.0) > total.n
+    if retried and rate is not None and (rate.value or 0.0) > _MANY_FIRST_FAILURES:
         yield summary.attempts
 
 
@@ -167,7 +191,8 @@ def _labels_of_a_part(_header: RunHeader, summary: Summary, _gates: Sequence[Gat
     """Why the labels of the run give no pass rate: answers changed after labeling, or nobody sampled at random."""
     check = summary.judge_check
     if check is not None and check.not_random:
-        yield f"no pass rate by labels: {check.not_random}"
+        unchecked = "the judge is unchecked, and there is " if summary.judge is not None and check.chosen_texts else ""
+        yield f"{unchecked}no pass rate by labels: {check.not_random}"
 
 
 _DISCLOSURES: tuple[Disclosure, ...] = (
@@ -182,3 +207,5 @@ _DISCLOSURES: tuple[Disclosure, ...] = (
     _shared_origins,
     _labels_of_a_part,
 )
+_HISTORY: tuple[Disclosure, ...] = (_earlier_runs, _reused_answers, _retried_samples)
+"""What ordinary work leaves behind: a warning only where it could have selected a PASS."""

@@ -100,6 +100,8 @@ class Decision:
 
 _TOLERANCE = 1e-9
 """What rounding may leave between 45 / 50 and 0.9."""
+NARROW = "; the 95 % interval contains the threshold"
+"""What the reason of a narrow gate ends with."""
 
 
 def evaluate(gates: Sequence[str], summary: Summary) -> list[GateResult]:
@@ -344,7 +346,7 @@ def _missing(value: Estimate) -> str:
 
 
 def _within_noise(gate: Gate, value: Estimate, *, holds: bool) -> str:
-    return "; the 95 % interval contains the threshold" if within_noise(gate, value, holds=holds) else ""
+    return NARROW if within_noise(gate, value, holds=holds) else ""
 
 
 def within_noise(gate: Gate, value: Estimate, *, holds: bool) -> bool:

@@ -203,4 +203,4 @@ def changed_in_words(changed: CriteriaChanges) -> Iterator[str]:
         passed = "" if changed.dropped_passed is None else f", {changed.dropped_passed:,} of them passed there"
         yield f"{cases}{passed}: {listed(changed.dropped)}"
     if changed.drift:
-        yield f"{changed.label} was locked again, {changed.drift}"
+        yield f"{changed.label} was locked again; {changed.drift}"

@@ -104,7 +104,7 @@ def run_annotations(
     reasons = [*wording.reasons(report), *(f"suspect: {item}" for item in report.header.suspect)]
     lines = [wording.verdict_meaning(report), f"pass rate {wording.pass_rate(report)}"]
     lines += [one_line(reason, _LONGEST) for reason in reasons[:_MOST_REASONS]]
-    lines += [one_line(text, _LONGEST) for text in wording.disclosed(report)]
+    lines += [one_line(text, _LONGEST) for text in wording.disclosed_texts(report)]
     lines += [why] if why else []
     if left_off := len(result) - len(shown):
         count = f"{_at_least(report)}{fmt.counted(len(result), 'case')}"
@@ -243,7 +243,7 @@ def _compared(comparison: Comparison | None, baseline: str) -> Iterator[str]:
 def _stated(report: Report) -> Iterator[str]:
     yield from (safe(reason) for reason in wording.reasons(report)[:MOST_ROWS])
     yield from (f"**SUSPECT** {safe(reason)}" for reason in report.header.suspect[:MOST_ROWS])
-    yield from (safe(note) for note in [*wording.disclosed(report), *wording.notes(report)])
+    yield from (safe(note) for note in [*wording.disclosed_texts(report), *wording.notes(report)])
 
 
 def _cases(report: Report, result: Sequence[Trouble], places: Mapping[str, Place]) -> Table:

@@ -12,6 +12,7 @@ from steelyard.analysis.latency import percentiles
 from steelyard.analysis.model import SampleLine
 from steelyard.analysis.summary import is_partial, target_name
 from steelyard.analysis.wording import DIFFERENCE
+from steelyard.decide.gates import NARROW
 from steelyard.records import RunState, Verdict
 from steelyard.report import confidence, findings, gates, groups, repeats, wording
 from steelyard.report import document as doc
@@ -115,7 +116,7 @@ def data(report: Report) -> dict[str, Any]:
         "partial": is_partial(report.header),
         "reasons": encode(wording.all_reasons(report)),
         "suspect": encode(report.header.suspect),
-        "disclosures": encode(wording.disclosed(report)),
+        "disclosures": encode(wording.disclosed_texts(report)),
         "notes": encode(wording.notes(report)),
         "warnings": encode(run.judge_warnings(report)),
         "passing": summary.passing or None,
@@ -165,7 +166,8 @@ def headline(report: Report, *, most: int | None = None, extra: Sequence[doc.Blo
         # Where in a suite's own code it broke is the last that a reason says.
         short += _MORE_OF_A_REASON * (most - 1)
     half = None if most is None else most // 2
-    reasons = wording.reasons(report)
+    # Which gates are narrow is disclosed above the reasons.
+    reasons = [text.replace(NARROW, "") for text in wording.reasons(report)]
     if most == 1 and is_invalid and (why := wording.commonest_failure(report)):
         # The first message says what failed and how often: where one reason has room, it is this one.
         reasons = [why]
@@ -176,7 +178,10 @@ def headline(report: Report, *, most: int | None = None, extra: Sequence[doc.Blo
     first = bullets(reasons, doc.Tone.PLAIN, most) + bullets([repeats.headline(report)], doc.Tone.STRONG)
     first += bullets([f"SUSPECT: {text}" for text in report.header.suspect], doc.Tone.WARNING, most)
     # No screen is so short that it omits how the verdict came about.
-    disclosed = [doc.Bullet(clipped(text, max(short, 160)), doc.Tone.WARNING) for text in wording.disclosed(report)]
+    disclosed = [
+        doc.Bullet(clipped(item.text, max(short, 160)), doc.Tone.WARNING if item.is_warning else doc.Tone.STRONG)
+        for item in wording.disclosed(report)
+    ]
     last = bullets(run.judge_warnings(report), doc.Tone.WARNING, half)
     last += bullets(wording.notes(report), doc.Tone.STRONG, None if half is None else half + 1)
     if most is not None and is_invalid:
@@ -270,7 +275,9 @@ def overall(report: Report) -> list[tuple[str, str]]:
 def _headline_figures(report: Report) -> list[tuple[str, str]]:
     rows = dict(overall(report)) | dict(repeats.latency(report)[:1])
     shown = ["Average", "Latency p95", "Answered calls", "Calls", "Cost", "Cost of judging"]
-    shown += ["Attempts"] if report.summary.first_failures else []
+    attempts = report.summary.attempts
+    disclosed = any(attempts in text for text in wording.disclosed_texts(report))
+    shown += ["Attempts"] if report.summary.first_failures and not disclosed else []
     # Without any price, nobody asks what it costs; beside others, a missing one makes the sum too low.
     shown += ["No price for"] if any(report.header.options.prices.values()) else []
     own = [

@@ -6,7 +6,7 @@ from hashlib import sha256
 
 from steelyard.analysis.model import SampleLine
 from steelyard.analysis.summary import is_partial, missing_repeats
-from steelyard.decide.disclosures import disclosures
+from steelyard.decide.disclosures import Disclosed, disclosures
 from steelyard.decide.gates import GateResult
 from steelyard.decide.verdict import NOT_FINISHED
 from steelyard.records import Load, Outcome, RunHeader, RunState, Verdict
@@ -208,9 +208,14 @@ def notes(report: Report) -> list[str]:
     return [note for note in results if note]
 
 
-def disclosed(report: Report) -> list[str]:
+def disclosed(report: Report) -> list[Disclosed]:
     """What was cached, repeated, retried or edited on the way to the verdict."""
     return disclosures(report.header, report.summary, report.decision.gates)
+
+
+def disclosed_texts(report: Report) -> list[str]:
+    """The same as sentences alone."""
+    return [item.text for item in disclosed(report)]
 
 
 def contested_sentence(report: Report) -> str:

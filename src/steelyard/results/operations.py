@@ -273,7 +273,7 @@ def against_blocks(comparison: Comparison | None, label: str) -> list[Block]:
     from steelyard.report.compare.blocks import answer
     from steelyard.report.document import Section
 
-    return [Section(f"Against {label} (A, run {comparison.a.id})", answer(comparison))]
+    return [Section(f"Against {label} (A, run {comparison.a.id})", answer(comparison, below_report_of_b=True))]
 
 
 def _refuse_without_gates(header: RunHeader, decision: Decision) -> None:

@@ -382,6 +382,11 @@ class JudgeCheck:
         """Whether the judge counts as checked."""
         return self.n_labelled >= FEWEST_LABELS and not self.not_random
 
+    @property
+    def chosen_texts(self) -> bool:
+        """Whether there are enough labels, but not of a random sample."""
+        return self.n_labelled >= FEWEST_LABELS and bool(self.not_random)
+
 
 def labelled_otherwise(n: int, texts: Sequence[str] = ()) -> str:
     """Why the labels of so many texts do not count, and which texts those are; "" for none."""

@@ -89,11 +89,13 @@ def figures(comparison: Comparison) -> list[doc.Block]:
     ]
 
 
-def answer(comparison: Comparison) -> list[doc.Block]:
+def answer(comparison: Comparison, *, below_report_of_b: bool = False) -> list[doc.Block]:
     """What differs in how the runs were made, the verdict, how sure it is, and what moved."""
     differ = doc.Bullets([doc.Bullet(text, _MARKS[means]) for means, text in words.differences(comparison)])
     moved = doc.Section("What moved", [bullets(words.what_moved(comparison))])
     sure = [doc.Bullet(text, label=label) for label, text in words.significance(comparison)]
+    # The report of B states its earlier runs with its verdict.
+    sure = [item for item in sure if not (below_report_of_b and item.label == "B was")]
     verdict = comparison.headline.verdict.value
     headline = doc.Headline(verdict, words.answer(comparison), verdict.upper(), remarks=sure, extra=[moved])
     return [doc.Section("Differences in signature and load", [differ], main=True), headline]

@@ -104,7 +104,10 @@ def judge_warnings(report: Report) -> list[str]:
 
 
 def _unchecked(report: Report) -> str:
-    """What must be said of a judge that too few labels are compared with; "" for one that is checked."""
+    """What must be said of a judge that too few labels are compared with; "" for one that is checked.
+
+    That its labels are not of a random sample is disclosed with the verdict.
+    """
     from steelyard.analysis.judge.votes import FEWEST_LABELS, labelled_otherwise
 
     check = report.summary.judge_check
@@ -112,8 +115,8 @@ def _unchecked(report: Report) -> str:
     if check is not None and check.enough:
         return others
     n = check.n_labelled if check else 0
-    if check is not None and n >= FEWEST_LABELS:
-        return "the judge is unchecked: its labels are not those of a random sample of these texts"
+    if check is not None and check.chosen_texts:
+        return ""
     few = f"labels of {n} texts are too few (at least {FEWEST_LABELS}) to say" if n else "no labels show"
     why = f" ({others})" if others else ""
     return f"the judge is unchecked: {few} how often it errs{why}, and no interval allows for that"

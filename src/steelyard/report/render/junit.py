@@ -193,7 +193,7 @@ def _suite(report: Report, name: str) -> ElementTree.Element:
     facts = {
         "run": report.header.id,
         "signature": wording.signature_line(report.header),
-        "disclosures": "; ".join(wording.disclosed(report)),
+        "disclosures": "; ".join(wording.disclosed_texts(report)),
         "notes": "; ".join([*wording.notes(report), *filter(None, [wording.not_shown(report)])]),
     }
     properties = ElementTree.SubElement(suite, "properties")
