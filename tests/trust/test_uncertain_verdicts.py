@@ -37,7 +37,9 @@ NARROW = "the interval contains the threshold: pass_rate 62.5 % [47.0, 75.8] aga
 def test_a_narrow_verdict_says_so_in_every_report(tmp_path, limit, word, code):
     suite(tmp_path, 40, 15, f"pass_rate >= {limit} %")
     says = f"narrow {word}: {NARROW} {limit}.0 %"
-    assert says in words(invoke("run", "words", code=code))
+    told = words(invoke("run", "words", code=code))
+    assert says in told
+    assert told.count("interval contains the threshold") == 1
     assert says in words(invoke("report", "LAST"))
     assert says in words(invoke("gate", "LAST", code=code))
     assert says in json.loads(invoke("report", "LAST", "--json"))["disclosures"]

@@ -187,12 +187,13 @@ def _cached_answers(_header: RunHeader, summary: Summary, _gates: Sequence[GateR
         yield f"{repeats} are the same answer as an earlier repeat (response id or cache): they count as one"
 
 
-def _labels_of_a_part(_header: RunHeader, summary: Summary, _gates: Sequence[GateResult]) -> Iterator[str]:
+def _labels_of_a_part(_header: RunHeader, summary: Summary, gates: Sequence[GateResult]) -> Iterator[str]:
     """Why the labels of the run give no pass rate: answers changed after labeling, or nobody sampled at random."""
     check = summary.judge_check
     if check is not None and check.not_random:
         unchecked = "the judge is unchecked, and there is " if summary.judge is not None and check.chosen_texts else ""
-        yield f"{unchecked}no pass rate by labels: {check.not_random}"
+        given = any(check.not_random in item.reason for item in gates if item.verdict is not Verdict.PASS)
+        yield f"{unchecked}no pass rate by labels{'' if given else f': {check.not_random}'}"
 
 
 _DISCLOSURES: tuple[Disclosure, ...] = (
