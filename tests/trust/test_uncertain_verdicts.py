@@ -48,6 +48,12 @@ def test_a_narrow_verdict_says_so_in_every_report(tmp_path, limit, word, code):
         assert says in words(unescape((tmp_path / file).read_text()).replace("\u200b", "")), file
 
 
+def test_a_run_that_fails_is_not_called_a_narrow_pass_by_another_gate(tmp_path):
+    # [0.4703, 0.7578] contains 60 % and lies below 90 %.
+    suite(tmp_path, 40, 15, "pass_rate >= 60 %", "average >= 90 %")
+    assert "narrow" not in invoke("run", "words", code=1)
+
+
 def test_a_clear_verdict_is_not_called_narrow(tmp_path):
     # [0.4703, 0.7578] lies above 40 %.
     suite(tmp_path, 40, 15, "pass_rate >= 40 %", "average >= 40 %")
