@@ -6,10 +6,12 @@ import json
 from itertools import combinations
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
 from parts.command import invoke
+from steelyard.metrics.cells import PassedRepeats
 from steelyard.testing.results import SuiteRun
 
 # One letter a repeat: right, the score is wrong, the check fails, both do, malformed, no answer.
@@ -276,3 +278,9 @@ class TestMissingRepeats:
         answers = {"a": letters, "b": "r" * len(letters)}
         report, *_ = decided(answers, criteria={"steady": {"pass": rule}}, gates=None, verdict=verdict)
         assert [gate["verdict"] for gate in report["gates"]] == [verdict]
+
+
+def test_a_case_of_which_no_repeat_is_known_may_be_flaky():
+    none, planned = np.array([0]), np.array([3])
+    lowest, highest = PassedRepeats(none, none, planned).flaky().possible
+    assert (lowest.tolist(), highest.tolist()) == ([0.0], [1.0])
