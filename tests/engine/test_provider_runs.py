@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 
 import pytest
 import yaml
@@ -18,6 +19,13 @@ from steelyard.targets.base import request_again
 
 PRICES = {"m-1": {"input": 3, "output": 15, "cached_input": 0.3, "cache_write": 3.75}}
 STREAM = "/models/gem:streamGenerateContent"
+
+
+@pytest.fixture
+def opened():
+    """Opens the store of the folder, and closes it after the test."""
+    with ExitStack() as closing:
+        yield lambda: closing.enter_context(open_store(None, create=False))
 
 
 @pytest.fixture
@@ -47,13 +55,13 @@ def run(*more):
     return invoke("run", "suites/numbers", *more)
 
 
-def test_a_run_has_the_cost_of_target_and_judge_and_says_which_model_has_no_price(project):
+def test_a_run_has_the_cost_of_target_and_judge_and_says_which_model_has_no_price(project, opened):
     done = run()
     # 12 × 3 + 30 × 0.3 + 8 × 3.75 + 7 × 15 = 180 per million tokens, for each of two judge calls.
     assert "Cost of judging" in done
     assert "0.000360 n 2 calls" in done
     assert "No price for" in done
-    store = open_store(None, create=False)
+    store = opened()
     header = store.runs()[0]
     assert header.options.prices == {"m-1": PRICES["m-1"], "gem": None}
     samples = list(store.samples(header.id))
@@ -73,7 +81,7 @@ def test_a_run_has_the_cost_of_target_and_judge_and_says_which_model_has_no_pric
     assert data["run"]["options"]["prices"] == header.options.prices
 
 
-def test_a_price_of_the_suite_goes_before_that_of_the_file(project, tmp_path):
+def test_a_price_of_the_suite_goes_before_that_of_the_file(project, tmp_path, opened):
     place = tmp_path / "suites" / "numbers" / "suite.yaml"
     suite = yaml.safe_load(place.read_text())
     suite["target"]["gemini"]["price"] = {"input": 1, "output": 0}
@@ -81,7 +89,7 @@ def test_a_price_of_the_suite_goes_before_that_of_the_file(project, tmp_path):
         prices.write("\ngem: {input: 900, output: 900}\n")
     place.write_text(yaml.safe_dump(suite))
     run()
-    store = open_store(None, create=False)
+    store = opened()
     costs = [sample.call_result.cost for sample, _ in store.samples(store.runs()[0].id)]
     assert costs == [pytest.approx(42e-6)] * 2
     assert store.runs()[0].options.prices["gem"] == {"input": 1.0, "output": 0.0}

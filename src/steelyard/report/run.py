@@ -168,8 +168,9 @@ def headline(report: Report, *, most: int | None = None, extra: Sequence[doc.Blo
     half = None if most is None else most // 2
     # Which gates are narrow is disclosed above the reasons.
     reasons = [text.replace(NARROW, "") for text in wording.reasons(report)]
-    if most == 1 and is_invalid and (why := wording.commonest_failure(report)):
-        # The first message says what failed and how often: where one reason has room, it is this one.
+    gone = report.header.options.broken
+    if most == 1 and is_invalid and not gone and (why := wording.commonest_failure(report)):
+        # Where one reason has room, it is that the system was gone, or else what failed and how often.
         reasons = [why]
 
     def bullets(texts: Sequence[str], tone: doc.Tone, shown: int | None = None) -> list[doc.Bullet]:
