@@ -12,6 +12,7 @@ import math
 import re
 import sys
 import threading
+import time
 import traceback
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -423,9 +424,37 @@ def _written(function: Any) -> Any:
     return next((method for method in methods if inspect.getsourcefile(method)), owner)
 
 
+_RECENT = 2.0
+"""Seconds after an edit in which another one may leave the file with the same second of change."""
+
+
+@contextmanager
+def own_source(folder: Path) -> Iterator[None]:
+    """Imports code of a folder so that the next process runs the code as it is then.
+
+    Python takes compiled code for that of any source with the same size, changed in the same second: of two quick edits
+    it would run the first, under the hash of the second. So nothing is compiled to a file right after an edit.
+    """
+    before, now = sys.dont_write_bytecode, time.time()
+    files = (path for pattern in ("*.py", "*/*.py") for path in folder.glob(pattern))
+    sys.dont_write_bytecode = before or any(_modified(path) > now - _RECENT for path in files)
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = before
+
+
+def _modified(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:  # it is gone again
+        return 0.0
+
+
 def _import(name: str, who: str, folder: Path) -> ModuleType:
     try:
-        return importlib.import_module(name)
+        with own_source(folder):
+            return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(error.name + ".")):
             message = f"{who}: there is no module {error.name!r} in {folder.name}/ nor installed"

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from steelyard import plugins
 from steelyard.errors import Problem, SteelyardError, SuiteError, UsageError
 from steelyard.frozen import frozen
-from steelyard.plugins import PLACE, raised_in_words
+from steelyard.plugins import PLACE, own_source, raised_in_words
 from steelyard.records import RunHeader
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.build.suite import SURVEYED, build_suite
@@ -128,7 +128,8 @@ def _execute(path: Path) -> ModuleType:
     sys.modules[name] = module
     sys.path.insert(0, home)
     try:
-        spec.loader.exec_module(module)
+        with own_source(path.parent):
+            spec.loader.exec_module(module)
     except (SteelyardError, KeyboardInterrupt):
         raise
     except BaseException as error:
