@@ -88,10 +88,10 @@ def test_a_stall_shows_in_many_calls_under_an_open_load_and_in_one_under_a_close
 
 
 def test_calls_are_sent_when_they_are_due_whatever_came_back(server, sqlite, tmp_path):
-    server.on("/ask", json_answer({"answer": {"word": "word 0"}}, delay=0.4))
+    server.on("/ask", json_answer({"answer": {"word": "word 0"}}, delay=4.0))
     suite = load_suite(write_suite(tmp_path / "suite", n=12, target=http_target(server.base_url)))
     header, _ = run.run(suite, sqlite, RunOptions(rate=40))
-    # The twelfth call is due 11 / 40 = 0.275 s after the first, before the first is answered.
+    # The twelfth call is due 11 / 40 = 0.275 s after the first, long before the first is answered.
     assert server.most_in_flight == 12
     assert all(
         attempt.queued is not None and attempt.queued < attempt.latency for attempt in call_results(sqlite, header)
