@@ -137,7 +137,7 @@ async def test_a_panel_of_two_models_with_two_repeats_has_four_talks(tmp_path):
 
 
 async def test_the_talks_of_a_text_go_on_at_the_same_time(tmp_path):
-    with judge_server(GOOD, delay=0.1) as server:
+    with judge_server(GOOD, delay=1.0) as server:
         await ask(judge_of(server, "a", "b", repeats=2), tmp_path)
         assert server.loopback.most_in_flight == 4
 
