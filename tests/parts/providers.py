@@ -35,12 +35,12 @@ def settings(kind: str, base_url: str, **more: Any) -> dict[str, Any]:
     return {"base_url": base_url, "model": "m-1"} | region | more
 
 
-def answer(kind: str, text: str, end: str = "stop", tool: Any = None) -> Behaviour:
-    """One answer of a model; `tool` is what it calls the tool `answer` with."""
+def answer(kind: str, text: str, end: str = "stop", tool: Any = None, name: str = "answer") -> Behaviour:
+    """One answer of a model; `tool` is what it calls the tool `name` with."""
     if kind == "anthropic":
         blocks = [{"type": "thinking", "thinking": "hm", "signature": "s"}, {"type": "text", "text": text}]
         if tool is not None:
-            blocks.append({"type": "tool_use", "id": "t", "name": "answer", "input": tool})
+            blocks.append({"type": "tool_use", "id": "t", "name": name, "input": tool})
         usage = {"input_tokens": 12, "cache_read_input_tokens": 30, "cache_creation_input_tokens": 8}
         return json_answer(
             {
@@ -54,7 +54,8 @@ def answer(kind: str, text: str, end: str = "stop", tool: Any = None) -> Behavio
             }
         )
     if kind == "gemini":
-        parts = [{"text": "hm", "thought": True}, {"text": text}]
+        parts: list[dict[str, Any]] = [{"text": "hm", "thought": True}, {"text": text}]
+        parts += [] if tool is None else [{"functionCall": {"name": name, "args": tool}}]
         return json_answer(
             {
                 "candidates": [
@@ -71,7 +72,7 @@ def answer(kind: str, text: str, end: str = "stop", tool: Any = None) -> Behavio
         )
     content: list[dict[str, Any]] = [{"reasoningContent": {"reasoningText": {"text": "hm"}}}, {"text": text}]
     if tool is not None:
-        content.append({"toolUse": {"toolUseId": "t", "name": "answer", "input": tool}})
+        content.append({"toolUse": {"toolUseId": "t", "name": name, "input": tool}})
     usage = {"inputTokens": 12, "outputTokens": 7, "totalTokens": 57}
     return json_answer(
         {

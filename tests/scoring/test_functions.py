@@ -86,6 +86,53 @@ def test_a_dict_has_measures_as_components_without_weight_and_findings(tmp_path)
     assert sorted(found) == [("RUDE", "line 1", "", 0.1), ("TONE", "", "curt", 0.125)]
 
 
+SCALED = {"polite": {"scale": [1, 5]}, "clear": {}}
+
+
+def test_a_measure_is_on_its_declared_scale(tmp_path):
+    def rated(answer, case):
+        return {"polite": 2, "clear": 0.75}
+
+    score = {"tone": {"python": rated, "measures": SCALED}}
+    samples = samples_of(tmp_path, score, gates=["score.tone_polite.average >= 0.2"])
+    # 2 is a quarter of the way from 1 to 5: the mean of 0.25 and 0.75
+    assert values(samples["c1"]) == {"tone": 0.5, "tone_polite": 2.0, "tone_clear": 0.75}
+    assert samples["c1"].score == 0.5
+
+
+@pytest.mark.parametrize("value", [0, 5.5, float("nan"), "four"])
+def test_a_measure_off_its_scale_is_never_a_score(tmp_path, value):
+    for returned in ({"polite": value, "clear": 1}, Reading(1.0, metrics={"polite": value, "clear": 1})):
+        samples = samples_of(tmp_path, {"tone": {"python": lambda answer, case, r=returned: r, "measures": SCALED}})
+        assert samples["c1"].score is None
+        assert "not a number from 1 to 5" in samples["c1"].findings[0].evidence
+
+
+@pytest.mark.parametrize(
+    ("measures", "message"),
+    [
+        ({"polite": {"scale": [5, 1]}}, "measures.polite.scale"),
+        ({"polite": {"scales": [1, 5]}}, "measures.polite"),
+        ({"polite": 5}, "measures.polite"),
+        ({"not a name": {}}, "score.tone.measures is a list of names"),
+        ("polite", "score.tone.measures is a list of names"),
+    ],
+)
+def test_a_wrong_scale_of_a_measure_is_a_mistake_in_the_suite(tmp_path, measures, message):
+    with pytest.raises(SuiteError) as error:
+        samples_of(tmp_path, {"tone": {"python": tone, "measures": measures}})
+    assert message in str(error.value)
+
+
+def test_declaring_the_default_scale_is_no_other_scorer():
+    def signed(measures):
+        score = {"t": {"python": tone, "measures": measures}}
+        return signature(Suite("s", cases=[{"id": "a", "input": "q"}], target=str, score=score).model, {})["scorers"]
+
+    assert signed(["a", "b"]) == signed({"a": {"scale": [0, 1]}, "b": None})
+    assert signed(["a", "b"]) != signed({"a": {"scale": [1, 5]}, "b": None})
+
+
 def test_a_score_of_its_own_stands_over_the_mean_of_the_measures(tmp_path):
     def weighed(answer, case):
         return {"score": 0.2, "polite": 1.0, "note": "rude at the end"}

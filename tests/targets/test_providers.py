@@ -130,8 +130,9 @@ async def test_a_picture_at_an_address_is_sent_as_such_where_the_protocol_can(be
 
 @pytest.mark.parametrize("kind", ["anthropic", "bedrock"], indirect=True)
 async def test_the_answer_of_a_tool_that_stands_for_the_schema_is_its_input(bench, server, kind):
+    bench.schema = SCHEMA
     server.on(PATHS[kind], answer(kind, "Here it is:", tool={"name": "chair"}))
-    response = await bench.ask(kind, settings(kind, server.base_url))
+    response = await bench.ask(kind, settings(kind, server.base_url, response_format="schema"))
     assert json.loads(response.text) == {"name": "chair"}
 
 
@@ -298,3 +299,10 @@ async def test_bedrock_requests_are_signed_where_there_is_no_key(bench, server):
     assert seen.headers["authorization"] == made["Authorization"]
     assert (seen.path, seen.headers["x-amz-security-token"]) == ("/model/eu.m%3A0/converse", "session-secret")
     assert target.secrets() == ["AKIDEXAMPLE", "very-secret-key", "session-secret"]
+
+
+async def test_tool_calls_keep_their_names_and_arguments(bench, server, kind):
+    server.on(PATHS[kind], answer(kind, "Let me see.", tool={"id": 7}, name="look_up"))
+    response = await bench.ask(kind, settings(kind, server.base_url))
+    calls = [{"name": "look_up", "arguments": {"id": 7}}]
+    assert json.loads(response.text) == {"content": "Let me see.", "tool_calls": calls}

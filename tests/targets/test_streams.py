@@ -153,7 +153,8 @@ async def test_tool_calls_and_secrets_come_in_pieces_too(bench, server):
     deltas = [{"choices": [{"delta": {"tool_calls": [piece]}}]} for piece in pieces]
     server.on(PATHS["chat"], text_answer(events(*deltas, "[DONE]").decode()))
     response = await bench.ask("chat", stream("chat", server, token="KEY"))
-    assert json.loads(response.text) == {"k": "[redacted]"}
+    calls = [{"name": "f", "arguments": {"k": "[redacted]"}}]
+    assert json.loads(response.text) == {"content": "", "tool_calls": calls}
 
 
 def test_what_comes_in_pieces_is_no_other_answer(bench):

@@ -21,6 +21,7 @@ from steelyard.suite.yaml import listed
 
 _ALLOWED = "a number from {} to {}, true or false, a dict or a Reading"
 _FINDING = ("code", "place", "expected", "got", "evidence", "section", "gain")
+_FRACTIONS = (0.0, 1.0)
 _OWN_KEYS = ("score", "note", "findings")
 """What a dict may hold besides its measures."""
 
@@ -33,7 +34,8 @@ class FunctionScorer(Scorer):
     answer: str | None = ""
     function: Any
     arguments: dict[str, Any] = Field(default_factory=dict)
-    named: tuple[str, ...] = Field(default=(), alias="measures")
+    named: dict[str, Scale] = Field(default_factory=dict, alias="measures")
+    """Its measures with their scales."""
     bound: Any = None
     """What the function holds besides its source: values of a closure or a partial."""
     component: str = Field(exclude=True)
@@ -55,6 +57,12 @@ class FunctionScorer(Scorer):
     @field_serializer("function")
     def _as_text(self, function: Any) -> str:
         return place_of(function)
+
+    @field_serializer("named")
+    def _named_as_written(self, named: dict[str, Scale]) -> list[str] | dict[str, Any]:
+        if all(scale == _FRACTIONS for scale in named.values()):
+            return list(named)
+        return {name: {"scale": list(scale)} for name, scale in named.items()}
 
     @property
     def metrics(self) -> Mapping[str, str]:  # type: ignore[override]  # ours are of the instance
@@ -98,6 +106,8 @@ class FunctionScorer(Scorer):
                 _number(reading.value, low, high, "Reading.value: ")
             if any(name not in reading.metrics for name in self.named):
                 raise _Refused(f"a Reading without the metrics {listed(self.named)}, which the suite's measures name")
+            for name in self.named:
+                self._measure(name, reading.metrics[name], f"Reading.metrics.{name}: ")
             return reading
         if isinstance(result, Mapping):
             return self._of_dict(result, part)
@@ -115,10 +125,9 @@ class FunctionScorer(Scorer):
                 raise _Refused(f"a dict with the key {in_one_line(key)}; {allowed}")
         if lacking := [name for name in self.named if name not in result]:
             raise _Refused(f"a dict without {listed(lacking)}: write None for what cannot be measured")
-        metrics = {
-            name: None if result[name] is None else _number(result[name], 0, 1, f"{name}: ") for name in self.named
-        }
-        measured = [value for value in metrics.values() if value is not None]
+        metrics = {name: self._measure(name, result[name], f"{name}: ") for name in self.named}
+        shares = [(value, self.named[name]) for name, value in metrics.items() if value is not None]
+        measured = [(value - bottom) / (top - bottom) for value, (bottom, top) in shares]
         if result.get("score") is not None:
             value = _number(result["score"], low, high, "score: ")
         elif measured:
@@ -131,6 +140,9 @@ class FunctionScorer(Scorer):
         share = (value - low) / (high - low)
         faults = self._faults(result.get("findings"), 1.0 - share)
         return Reading(value, got=part if self.answer else None, note=note, faults=faults, metrics=metrics)
+
+    def _measure(self, name: str, value: Any, where: str) -> float | None:
+        return None if value is None else _number(value, *self.named[name], where)
 
     def _faults(self, given: Any, missing: float) -> tuple[Fault, ...]:
         """Each finding is a text, a dict or a Fault; those that do not say it share what the value lacks."""

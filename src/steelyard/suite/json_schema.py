@@ -20,6 +20,7 @@ from steelyard.suite.models import (
     ComponentSettings,
     ConfidenceRules,
     LatencyRules,
+    MeasureSettings,
     StabilityRules,
     SuiteModel,
 )
@@ -156,6 +157,8 @@ def _with_shorthand(described: dict[str, Any], model: type[BaseModel]) -> dict[s
 
 def _component(options: dict[str, Any], refs: dict[str, Any], scorers: dict[str, Any]) -> dict[str, Any]:
     parameters = {name: _described(refs[name], scorers[name]) for name in refs}
+    names = {"type": "array", "items": {"type": "string"}}
+    scaled = {"anyOf": [MeasureSettings.model_json_schema(), {"type": "null"}]}
     own = {
         "python": {
             "type": "string",
@@ -164,9 +167,9 @@ def _component(options: dict[str, Any], refs: dict[str, Any], scorers: dict[str,
         },
         "with": {"type": "object", "description": "The parameters of a scorer of your own."},
         "measures": {
-            "type": "array",
-            "items": {"type": "string"},
-            "description": "The measures in the dicts that a function of your own returns.",
+            "anyOf": [names, {"type": "object", "additionalProperties": scaled}],
+            "description": "The measures in the dicts that a function of your own returns, from 0 to 1, or each with "
+            "its scale.",
         },
     }
     return {

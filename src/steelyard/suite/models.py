@@ -300,6 +300,12 @@ class ComponentSettings(Part):
     scale: Scale = Field(default=(0.0, 1.0), description="Lowest and highest value the scorer gives.")
 
 
+class MeasureSettings(Part):
+    """What a suite may say of a measure of a function."""
+
+    scale: Scale = Field(default=(0.0, 1.0), description="Lowest and highest value of the measure.")
+
+
 class MeasureDescription(Part):
     """A ratio of two counts of a component, over all samples."""
 

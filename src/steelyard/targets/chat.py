@@ -7,7 +7,7 @@ import base64
 import hashlib
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -48,7 +48,7 @@ from steelyard.targets.protocols import (
     Wanted,
     read_completion,
 )
-from steelyard.targets.transport import json_of, wire_of
+from steelyard.targets.transport import Received, json_of, wire_of
 
 if TYPE_CHECKING:
     from steelyard.targets.aws import Signer
@@ -62,6 +62,8 @@ class ModelAddress(TargetSettings):
     harmless: ClassVar[frozenset[str]] = frozenset({"token", "price", "max_bytes", "connect_timeout", "trust_env"})
     """Settings that cannot change an answer; they are no part of the identity."""
     protocol: ClassVar[ChatProtocol] = ChatProtocol()
+    keep_calls: ClassVar[bool] = False
+    """Whether the tool calls of an answer are a part of it, with their names."""
 
     base_url: str = Field(description="Address of the OpenAI-compatible service, up to and with /v1.", min_length=1)
     model: str = Field(description="Name of the model.", min_length=1)
@@ -182,6 +184,7 @@ class ChatSettings(ModelAddress):
 
     # Prompts have a part of their own in the identity.
     harmless: ClassVar[frozenset[str]] = ModelAddress.harmless | {"system", "user", "stream"}
+    keep_calls: ClassVar[bool] = True
 
     model: str = Field(description="Name of the model; a template, such as {{ variant.model }}.", min_length=1)
     system: str | TextFile | None = Field(
@@ -284,8 +287,15 @@ class ChatWire:
         is none. The body is in OpenAI's form, whatever the protocol."""
         while True:
             asked_for = self.format
+            read = partial(
+                read_completion,
+                self._protocol,
+                max_tokens=body.get("max_tokens"),
+                keep_calls=self._settings.keep_calls,
+                schema=asked_for == "schema",
+            )
             try:
-                response = await self._send(*self.request(body, schema), body.get("max_tokens"))
+                response = await self._send(*self.request(body, schema), read)
             except TargetFailure as failure:
                 if not (self._refuses_format(failure, asked_for) and self._steps_down(asked_for, failure)):
                     raise
@@ -309,13 +319,13 @@ class ChatWire:
         """The API key and every header value that came from the environment."""
         return list(self._secrets)
 
-    async def _send(self, url: URL, body: dict[str, Any], max_tokens: Any) -> Response:
+    async def _send(self, url: URL, body: dict[str, Any], read: Callable[[Any, Received], Response]) -> Response:
         data = to_json(body).encode("utf-8", "replace")
         signed = {} if self._signer is None else self._signer.headers("POST", url, self._headers, data)
         request = HttpRequest("POST", url, self._headers | signed, data)
         if not self._stream:
             received = await self._wire.send(request)
-            response = read_completion(self._protocol, json_of(received), received, max_tokens)
+            response = read(json_of(received), received)
         else:
             stream = Stream(self._protocol)
             try:
@@ -324,7 +334,7 @@ class ChatWire:
                 if stream.first_token is not None:
                     stopped.first_token = stream.first_token - getattr(stopped, "sent", stream.first_token)  # type: ignore[attr-defined]
                 raise
-            response = read_completion(self._protocol, stream.body(received), received, max_tokens)
+            response = read(stream.body(received), received)
             response.text = self._wire.redact(response.text)  # a secret may have come in pieces
             response.first_token = None if stream.first_token is None else stream.first_token - received.sent
         response.latency = received.took

@@ -43,6 +43,8 @@ class Completion:
     tokens_cached: int | None = None
     tokens_written: int | None = None
     detail: str = ""
+    calls: Sequence[tuple[Any, Any]] = ()
+    """Name and arguments of each tool call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,7 @@ class ChatProtocol:
             _count(counts.get("prompt_tokens")),
             _count(counts.get("completion_tokens")),
             _count(_group(counts.get("prompt_tokens_details")).get("cached_tokens")),
+            calls=_message_calls(choice["message"]),
         )
 
     def add(self, whole: dict[str, Any], event: dict[str, Any]) -> bool:
@@ -162,10 +165,11 @@ class AnthropicProtocol(ChatProtocol):
             return None
         uses = [block for block in blocks if block.get("type") == "tool_use"]
         calls = [(use.get("name"), use.get("partial_json") or use.get("input")) for use in uses]
-        text = _text_or_calls([block["text"] for block in blocks if block.get("type") == "text"], calls)
+        text = "".join(block["text"] for block in blocks if block.get("type") == "text")
         names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
         why = str(_group(data.get("stop_details")).get("explanation") or "")
-        return Completion(text, data.get("stop_reason"), data.get("model"), *_tokens(data.get("usage"), names), why)
+        tokens = _tokens(data.get("usage"), names)
+        return Completion(text, data.get("stop_reason"), data.get("model"), *tokens, why, calls)
 
     def add(self, whole: dict[str, Any], event: dict[str, Any]) -> bool:
         match event.get("type"):
@@ -230,14 +234,14 @@ class GeminiProtocol(ChatProtocol):
             return None
         parts = [part for part in _group(candidate.get("content")).get("parts") or () if not part.get("thought")]
         calls = [(call.get("name"), call.get("args")) for part in parts if (call := part.get("functionCall"))]
-        text = _text_or_calls([part["text"] for part in parts if isinstance(part.get("text"), str)], calls)
+        text = "".join(part["text"] for part in parts if isinstance(part.get("text"), str))
         reason = candidate.get("finishReason") if candidate else "BLOCKED"
         names = ("prompt", "toolUsePrompt", "candidates", "thoughts", "cachedContent")
         sent, used, received, thought, cached = (_count(usage.get(f"{name}TokenCount")) for name in names)
         tokens_in = None if sent is None else sent + (used or 0)
         tokens_out = None if received is None else received + (thought or 0)
         detail = str(blocked or reason or "")
-        return Completion(text, reason, data.get("modelVersion"), tokens_in, tokens_out, cached, None, detail)
+        return Completion(text, reason, data.get("modelVersion"), tokens_in, tokens_out, cached, None, detail, calls)
 
     def add(self, whole: dict[str, Any], event: dict[str, Any]) -> bool:
         names = ("usageMetadata", "modelVersion", "promptFeedback", "error", "responseId")
@@ -292,9 +296,9 @@ class BedrockProtocol(ChatProtocol):
             return None
         blocks, reason = message.get("content") or [], data.get("stopReason")
         calls = [(use.get("name"), use.get("input")) for block in blocks if (use := block.get("toolUse"))]
-        text = _text_or_calls([block["text"] for block in blocks if "text" in block], calls)
+        text = "".join(block["text"] for block in blocks if "text" in block)
         names = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
-        return Completion(text, reason, None, *_tokens(data.get("usage"), names), str(reason or ""))
+        return Completion(text, reason, None, *_tokens(data.get("usage"), names), str(reason or ""), calls)
 
 
 # Parts of requests, as OpenAI has them and as the others do.
@@ -395,28 +399,42 @@ def _message_text(message: dict[str, Any]) -> str:
     if content and not isinstance(content, str):
         return json.dumps(content, ensure_ascii=False)
     refusal = message.get("refusal")
-    if isinstance(refusal, str) and refusal:
-        return refusal
+    return refusal if isinstance(refusal, str) else ""
+
+
+def _message_calls(message: dict[str, Any]) -> list[tuple[Any, Any]]:
     given = message.get("tool_calls")
     calls = list(given.values()) if isinstance(given, dict) else given
     functions = [call.get("function") for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
-    return _calls([(item.get("name"), item.get("arguments")) for item in functions if isinstance(item, dict)])
+    return [(item.get("name"), item.get("arguments")) for item in functions if isinstance(item, dict)]
 
 
-def _text_or_calls(texts: list[str], calls: list[tuple[Any, Any]]) -> str:
-    """What the tool that stands for the answer was called with; else the text; else what tools were called with."""
-    answers = [call for call in calls if call[0] == _ANSWER]
-    return _calls(answers[:1]) or "".join(texts) or _calls(calls)
+def _answer_text(completion: Completion, *, keep_calls: bool, schema: bool) -> str:
+    """What the tool that stands for the answer was called with; else the text, with the tool calls where they are kept.
+
+    Where they are not (a judge may be made to answer by a tool of its own), the arguments of a single call count.
+    """
+    answers = [arguments for name, arguments in completion.calls if name == _ANSWER and (schema or not keep_calls)]
+    if answers:
+        return _json_text(answers[0])
+    calls = [{"name": name, "arguments": _parsed(arguments)} for name, arguments in completion.calls]
+    if not calls or (completion.text and not keep_calls):
+        return completion.text
+    if keep_calls:
+        return json.dumps({"content": completion.text, "tool_calls": calls}, ensure_ascii=False)
+    return _json_text(completion.calls[0][1] if len(calls) == 1 else calls)
 
 
-def _calls(calls: list[tuple[Any, Any]]) -> str:
-    """The arguments of a single call, or a list of names and arguments; empty without calls."""
-    if not calls:
-        return ""
-    if len(calls) == 1:
-        arguments = calls[0][1]
-        return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    return json.dumps([{"name": name, "arguments": arguments} for name, arguments in calls], ensure_ascii=False)
+def _parsed(arguments: Any) -> Any:
+    """The arguments as data; a text that is not JSON as it is."""
+    try:
+        return json.loads(arguments) if isinstance(arguments, str) else arguments
+    except (RecursionError, ValueError):
+        return arguments
+
+
+def _json_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _first(items: Any) -> dict[str, Any]:
@@ -448,8 +466,19 @@ _CACHED = ("cached", "cache_hit", "from_cache")
 """How gateways mark a body that comes from their cache."""
 
 
-def read_completion(protocol: ChatProtocol, data: Any, received: Received, max_tokens: Any = None) -> Response:
+def read_completion(
+    protocol: ChatProtocol,
+    data: Any,
+    received: Received,
+    max_tokens: Any = None,
+    *,
+    keep_calls: bool = False,
+    schema: bool = False,
+) -> Response:
     """The response in a completion's body; TargetFailure when it reports an error, was filtered or holds no choice.
+
+    With `keep_calls`, one with tool calls is `{"content": TEXT, "tool_calls": [{"name": ..., "arguments": ...}]}`.
+    `schema` tells that a schema was asked for, which some protocols have as a tool.
 
     An answer cut off by the token limit, a refusal and an empty message are answers: the system gave them. The first is
     marked as such; `max_tokens` is what was asked for, since some servers do not say why an answer ended.
@@ -475,7 +504,7 @@ def read_completion(protocol: ChatProtocol, data: Any, received: Received, max_t
     tokens_out = completion.tokens_out
     at_limit = isinstance(max_tokens, int) and tokens_out is not None and tokens_out >= max_tokens
     return Response(
-        text=completion.text,
+        text=_answer_text(completion, keep_calls=keep_calls, schema=schema),
         status=received.status,
         tokens_in=completion.tokens_in,
         tokens_out=tokens_out,

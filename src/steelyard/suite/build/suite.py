@@ -32,6 +32,7 @@ from steelyard.suite.models import (
     ComponentSettings,
     ExpectDescription,
     FindingKind,
+    MeasureSettings,
     RequiredRepeats,
     SuiteModel,
     TargetSpec,
@@ -95,6 +96,7 @@ def report_idle_codes(part: SuiteModel, suite_names: SuiteNames, draft: Draft) -
 
 OPTIONS = tuple(ComponentSettings.model_fields)
 """What a component may say besides its scorer."""
+
 PYTHON, WITH, MEASURES = "python", "with", "measures"
 """The scorer that is a class or a function of the suite's own, its parameters, and what the function's dicts hold."""
 
@@ -116,13 +118,15 @@ def _measures(components: tuple[Component, ...], draft: Draft) -> Iterator[Compo
     """A component without weight for every measure of a function, which its judge and its gates can name."""
     taken = {component.name for component in components}
     for component in components:
-        for measure in getattr(component.scorer, "named", ()):
+        for measure, scale in getattr(component.scorer, "named", {}).items():
             if (name := f"{component.name}_{measure}") in taken:
                 draft.add_problem(f"score.{name}: a measure of {component.name} has this name", ("score", name))
                 continue
             scorer = plugins.find("functions", "measure")(of=component.scorer, measure=measure)
             options: dict[str, Any] = {"weight": 0.0, "when_unknown": "skip", "wrong_below": 0.0}
-            yield Component(name=name, scorer=scorer, code=component.code, source=component.source, **options)
+            yield Component(
+                name=name, scorer=scorer, code=component.code, source=component.source, scale=scale, **options
+            )
 
 
 def _component(name: str, raw: Any, place: Place, draft: Draft) -> Component | None:
@@ -206,13 +210,8 @@ def _function(name: str, function: Any, raw: dict[str, Any], parameters: Any, dr
         return None
     if options is None:
         return None
-    measures = raw.get(MEASURES, [])
-    if not isinstance(measures, list | tuple) or not all(
-        isinstance(item, str) and _NAME.fullmatch(item) for item in measures
-    ):
-        draft.add_problem(
-            f"score.{name}.measures is a list of names, as in [polite, short]; {result(measures)}", (*place, MEASURES)
-        )
+    measures = _measure_scales(name, raw.get(MEASURES, []), draft)
+    if measures is None:
         return None
     settings = {
         "function": function,
@@ -225,6 +224,23 @@ def _function(name: str, function: Any, raw: dict[str, Any], parameters: Any, dr
     return draft.check_part(
         plugins.find("functions", PYTHON), settings | {"answer": parameters.get("answer", "")}, (*place, WITH)
     )
+
+
+def _measure_scales(name: str, raw: Any, draft: Draft) -> dict[str, Any] | None:
+    """The scale of each measure of a function, from 0 to 1 unless declared; None with what is wrong noted."""
+    place: Place = ("score", name, MEASURES)
+    if not isinstance(raw, dict | list | tuple) or not all(isinstance(n, str) and _NAME.fullmatch(n) for n in raw):
+        form = "a list of names, as in [polite, short], or names with scales, as in {polite: {scale: [1, 5]}, short: }"
+        draft.add_problem(f"score.{name}.measures is {form}; {result(raw)}", place)
+        return None
+    given = raw if isinstance(raw, dict) else dict.fromkeys(raw)
+    before = len(draft.problems)
+    checked = {
+        measure: draft.check(MeasureSettings, {} if part is None else part, (*place, measure))
+        for measure, part in given.items()
+    }
+    failed = len(draft.problems) > before
+    return None if failed else {measure: part.scale for measure, part in checked.items() if part is not None}
 
 
 def is_scorer(value: Any) -> bool:
