@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from parts.command import invoke, outputs
+from parts.command import steelyard as in_a_process
 from parts.github_runner import OUTPUT, obeyed
 from parts.small_suite import write_suite
 from steelyard.cli import steelyard
@@ -295,3 +296,26 @@ def test_ci_takes_every_option_of_a_run_that_is_made(folder):
     assert (report["run"]["n_planned"], report["repeats"]) == (12, 2)
     # An estimate makes no run.
     assert {option.name for option in run.params} - {"estimate"} < {option.name for option in ci.params}
+
+
+def test_the_comment_names_a_category_that_dropped_although_so_few_cases_cannot_show_it(folder):
+    write_suite(folder / "words", n=6)
+    (folder / "words/system.py").write_text(WRONG_ABOUT)
+    (folder / "words/wrong.txt").write_text("")
+    invoke("ci", "words", "--save", "release.json")
+    (folder / "words/wrong.txt").write_text("c1 c3 c5")
+    invoke("ci", "words", "--against", "release.json", "--markdown", "c.md", code=1)
+    head = (folder / "c.md").read_text().partition("**Gates**")[0]
+    # All 3 of 3 odd ones broke: p is 2 in 2^3 = 0.25 at best, whatever the system.
+    assert "- dropped in category odd, not significant: pass rate 100.0 % -&#62; 0.0 %" in head
+    assert "category even" not in head
+
+
+def test_verbose_prints_a_line_per_item_and_goes_with_no_quiet(folder):
+    write_suite(folder / "words", n=4)
+    (folder / "words/system.py").write_text(WRONG_ABOUT)
+    (folder / "words/wrong.txt").write_text("c2")
+    done = in_a_process("ci", "words", "--verbose", "--concurrency", "1", cwd=folder)
+    lines = [line for line in done.stderr.splitlines() if line.startswith("[")]
+    assert lines == ["[1/4] c0 100 %", "[2/4] c1 100 %", "[3/4] c2 0 %, not passed", "[4/4] c3 100 %"]
+    assert "give one of them" in invoke("run", "words", "--quiet", "--verbose", code=2)

@@ -339,3 +339,19 @@ def test_no_answer_gives_a_command_to_a_terminal_or_a_ci_log_whatever_prints_it(
     assert "stop-commands" in printed
     assert obeyed(printed) == []
     assert not {*printed} & {*"\x1b\u202e"}
+
+
+def test_runs_show_target_model_and_pass_rate_with_its_n(tmp_path):
+    write_suite(tmp_path / "words", n=4)
+    ok(steelyard("run", "words", cwd=tmp_path))
+    wrong = "def answer(case):\n    return {'word': 'word 1'}\n"
+    (tmp_path / "words/system.py").write_text(wrong)
+    steelyard("run", "words", cwd=tmp_path)
+    lines = ok(steelyard("runs", cwd=tmp_path)).splitlines()
+    assert lines[0].split() == ["run", "verdict", "pass", "rate", "target"]
+    # One of the four words is "word 1".
+    assert lines[1].split()[1:] == ["FAIL", "25.0", "%", "n", "4", "python", "system:answer"]
+    assert lines[2].split()[1:] == ["PASS", "100.0", "%", "n", "4", "python", "system:answer"]
+    newest = json.loads(ok(steelyard("runs", "--json", cwd=tmp_path)))[0]
+    assert (newest["target"], newest["model"]) == ("python system:answer", None)
+    assert newest["pass_rate"] == {"value": 0.25, "n": 4, "missing": 0}

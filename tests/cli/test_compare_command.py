@@ -15,6 +15,7 @@ from parts.stored import case, failed, header, sample
 from steelyard.results.operations import shown_comparison
 from steelyard.store.snapshot import ContentDigest, write_snapshot
 from steelyard.store.sql import open_store
+from steelyard.suite.load import find_suite
 
 RIGHT = "def answer(case):\n    return {'word': 'word %d' % case.input['number']}\n"
 WRONG = "def answer(case):\n    return {'word': 'nothing'}\n"
@@ -177,3 +178,16 @@ def test_without_a_store_a_run_cannot_be_found(tmp_path):
 )
 def test_the_exit_code_is_the_answer(made, code):
     assert shown_comparison(made).exit_code == code
+
+
+def test_a_copied_suite_finds_itself_and_not_the_one_it_was_copied_from(tmp_path):
+    shutil.copytree(find_suite("antiques").parent, tmp_path / "mine")
+    steelyard("run", "mine", "--limit", "3", cwd=tmp_path)
+    cases = json.loads((tmp_path / "mine/cases.json").read_text())
+    cases[0]["expected"]["name"] = "Another Chair"
+    (tmp_path / "mine/cases.json").write_text(json.dumps(cases))
+    steelyard("run", "mine", "--limit", "3", cwd=tmp_path)
+    told = " ".join(steelyard("compare", "LAST~1", "LAST", cwd=tmp_path).stdout.split())
+    assert "cannot be read" not in told
+    assert "there are several" not in told
+    assert "truth" in told

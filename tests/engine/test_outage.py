@@ -43,7 +43,7 @@ class Notes:
     def __init__(self):
         self.notes = []
 
-    def update(self, counts):
+    def update(self, counts, _samples=()):
         pass
 
     def note(self, text):

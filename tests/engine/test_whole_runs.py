@@ -202,7 +202,7 @@ def test_progress_shows_only_what_is_already_durable(server, store, store_url, t
     seen = []
 
     class Watching:
-        def update(self, counts):
+        def update(self, counts, _samples=()):
             other = open_store(store_url)
             durable = sum(1 for _ in other.samples(other.runs()[0].id))
             other.close()

@@ -7,8 +7,9 @@ import pytest
 from parts.judged_suite import write_judged
 from steelyard.api import run_suite
 from steelyard.errors import SuiteError, UsageError
+from steelyard.people.desk import Desk, Draw, extend_plan
 from steelyard.people.files import export_labels, import_labels, people_names, pseudonyms
-from steelyard.store.people import LabelRecord
+from steelyard.store.people import LabelRecord, Queue
 from steelyard.store.sql import open_store
 from steelyard.suite.load import load_suite
 
@@ -310,3 +311,34 @@ def test_a_label_studio_file_of_another_shape_is_refused_with_a_sentence(judged,
     with pytest.raises((SuiteError, UsageError), match=words):
         imported(judged, tmp_path, json.dumps([wrong]), "export.json")
     assert rows(judged) == []
+
+
+def test_imported_labels_fill_the_open_places_of_the_plan_and_are_not_served_again(judged, tmp_path):
+    store, header = judged
+    extend_plan(store, header, Draw(random=4, per_item=2), seed=1)
+    imported(judged, tmp_path, "case,person,scores.clarity,scores.harm\nc0,Ann,4,no\nc1,Ann,3,no\nc0,Ben,3,no\n")
+    assert store.people.progress(Queue(header.id)) == {"random": (3, 8)}
+    # The plan drew these answers at random; who labeled them is not asked to do so again.
+    assert {label.drawn for label in store.people.labels()} == {"random"}
+    desk, served = Desk(store, header, "Ann"), []
+    while (task := desk.next()) is not None:
+        served.append(task.place.case_id)
+        desk.save(task, {"clarity": 4, "harm": False})
+    assert sorted(served) == ["c2", "c3"]
+    assert store.people.progress(Queue(header.id)) == {"random": (5, 8)}
+
+
+def test_a_plan_made_after_the_import_counts_its_labels_and_waits_for_the_rest_of_the_draw(judged, tmp_path):
+    store, header = judged
+    imported(judged, tmp_path, "case,person,scores.clarity,scores.harm\nc0,Ann,4,no\nc1,Ann,3,no\n")
+    extend_plan(store, header, Draw(random=4), seed=1)
+    assert store.people.progress(Queue(header.id)) == {"random": (2, 4)}
+    # Whoever sent the file chose which two of the four: no estimate until the others have labels.
+    assert store.people.waiting(header.id) == 2
+
+
+def test_labels_of_another_kind_than_the_plan_fill_none_of_its_places(judged, tmp_path):
+    store, header = judged
+    extend_plan(store, header, Draw(random=4), seed=1)
+    imported(judged, tmp_path, "case,person,verdict\nc0,Ann,pass\n")
+    assert store.people.progress(Queue(header.id)) == {"random": (0, 4)}

@@ -170,7 +170,7 @@ def test_20_000_cases_take_seconds(tmp_path):
         {
             "id": f"c{at}",
             "input": f"question {at} on subject {at * 7919 % 20_011} and place {at * 104_729 % 9_973}",
-            "expected": {"name": f"thing {at}", "keys": [f"key{at}", "thing part"], "n": at % 9},
+            "expected": {"name": f"thing {at} key{at}", "keys": [f"thing {at} key{at}", "thing part"], "n": at % 9},
         }
         for at in range(20_000)
     ]
@@ -182,3 +182,15 @@ def test_20_000_cases_take_seconds(tmp_path):
     start = time.process_time()
     assert lint(suite) == []
     assert time.process_time() - start < 20
+
+
+def test_a_truth_that_contains_none_of_its_own_keywords(tmp_path):
+    rows = things()
+    for row in rows:
+        row["expected"]["words"] = row["expected"]["name"].split()[:2]
+    rows[3]["expected"]["words"] = ["thonet", "bentwood"]
+    text = "score: {name: {keywords_or_fuzzy: {expected: expected.name, keywords: expected.words}}}\n"
+    suite = load_written(tmp_path, BASE + text, rows)
+    (finding,) = lint(suite)
+    assert (finding.severity, finding.kind, finding.case) == ("error", "keywords_apart", "t3")
+    assert finding.message == 'name: the truth "silver spoon 3" contains none of its own keywords (thonet, bentwood)'

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.options import FILE
+from steelyard.cli.options import FILE, refuse_quiet_and_verbose
 from steelyard.cli.output import (
     GithubJob,
     alert_after_run,
@@ -188,6 +188,7 @@ def ci_command(
     no_alerts: bool,
     dry_run: bool,
     quiet: bool,
+    verbose: bool,
     store_url: str | None,
     as_json: bool,
     junit: Path | None,
@@ -204,6 +205,7 @@ def ci_command(
     """
     from steelyard.report.render.github import in_github
 
+    refuse_quiet_and_verbose(quiet=quiet, verbose=verbose)
     if dry_run:
         from steelyard.cli.runs import show_requests
 
@@ -216,7 +218,7 @@ def ci_command(
         try:
             with job.deaf() if job is not None else nullcontext():
                 asked = asked | {"suite": suite, "against": against, "allow_mismatch": allow_mismatch, "save": save}
-                asked |= {"quiet": quiet, "no_alerts": no_alerts}
+                asked |= {"quiet": quiet, "verbose": verbose, "no_alerts": no_alerts}
                 done = _evaluate_and_compare(closing, store_url, fail_on, **asked)
             code = done.exit_code(fail_on)
             files.write(done.report, done.comparison, done.baseline, done.suite, job, code)
@@ -279,6 +281,7 @@ def _evaluate_and_compare(
     allow_mismatch: bool,
     save: Path | None,
     quiet: bool,
+    verbose: bool,
     no_alerts: bool,
     **asked: Any,
 ) -> _Done:
@@ -291,7 +294,8 @@ def _evaluate_and_compare(
     alerts = None if no_alerts else settings_before_run(suite)
     store = closing.enter_context(open_store(store_url, create=options.resume is None))
     reference = reference_of(store, against, suite.name, closing)
-    result, ending = evaluate(suite, store, options, reference, allow_mismatch=allow_mismatch, save=save, quiet=quiet)
+    shown = {"quiet": quiet, "verbose": verbose}
+    result, ending = evaluate(suite, store, options, reference, allow_mismatch=allow_mismatch, save=save, **shown)
     done = _Done(suite, store, result.report(store), ending, alerts)
     if reference is None:
         return done

@@ -92,6 +92,13 @@ store_url = click.option(
     help="Where runs are stored: a SQLite file or postgresql://... [default: $STEELYARD_STORE or .steelyard/]",
 )
 quiet = click.option("--quiet", is_flag=True, help="Print the verdict alone, and no progress.")
+verbose = click.option("--verbose", is_flag=True, help="Print a line per sample as it is stored, instead of a bar.")
+
+
+def refuse_quiet_and_verbose(*, quiet: bool, verbose: bool) -> None:
+    """UsageError for both at once."""
+    if quiet and verbose:
+        raise UsageError("--quiet prints no progress, and --verbose prints a line per sample: give one of them")
 
 
 def completed(what: str) -> Callable[..., Any]:

@@ -31,9 +31,11 @@ from steelyard.cli.options import (
     quiet,
     read_rate,
     read_time,
+    refuse_quiet_and_verbose,
     run_name,
     store_url,
     target_options,
+    verbose,
 )
 from steelyard.cli.output import (
     alert_after_run,
@@ -197,6 +199,7 @@ def _prompt_lengths(suite: SuiteModel, judge: JudgeModel, store: Store, earlier:
 @on_workers
 @click.option("--dry-run", is_flag=True, help="Show the requests of the first cases (3, or --limit); send nothing.")
 @quiet
+@verbose
 @store_url
 @as_json
 def run_command(
@@ -206,6 +209,7 @@ def run_command(
     no_alerts: bool,
     dry_run: bool,
     quiet: bool,
+    verbose: bool,
     estimate: bool,
     store_url: str | None,
     as_json: bool,
@@ -218,6 +222,7 @@ def run_command(
     """
     from steelyard.store.sql import open_store
 
+    refuse_quiet_and_verbose(quiet=quiet, verbose=verbose)
     suite, options = asked_for(**asked)
     if dry_run:
         from steelyard.cli.runs import show_requests
@@ -234,7 +239,7 @@ def run_command(
         # Found before anything is asked: a name that is none must not cost a run, and LAST is the one before this.
         reference = reference_of(store, against, suite.name, closing)
         result, ending = evaluate(
-            suite, store, options, reference, allow_mismatch=allow_mismatch, save=save, quiet=quiet
+            suite, store, options, reference, allow_mismatch=allow_mismatch, save=save, quiet=quiet, verbose=verbose
         )
         code = end_with(
             store,
@@ -301,13 +306,15 @@ def evaluate(
     allow_mismatch: bool,
     save: Path | None,
     quiet: bool = False,
+    verbose: bool = False,
 ) -> tuple[Result, Ending]:
     """Run the suite with progress on standard error unless `quiet`, and write the snapshot that was asked for."""
     from steelyard.engine.writer import progress_of
     from steelyard.runner import run
 
     # Whatever the system under test prints must not get into the report.
-    with progress_of(suite.name, quiet=quiet) as progress, contextlib.redirect_stdout(sys.stderr):
+    shown = progress_of(suite.name, quiet=quiet, verbose=verbose)
+    with shown as progress, contextlib.redirect_stdout(sys.stderr):
         result, ending = run.run_decided(
             suite, store, options, progress, reference=reference, allow_mismatch=allow_mismatch
         )

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from steelyard.decide.provenance import DeletedRuns
     from steelyard.engine.plan import RunOptions
     from steelyard.records import RunHeader
+    from steelyard.stats.intervals import Estimate
     from steelyard.store.excerpt import Repeat
     from steelyard.store.sql import SqlStore
     from steelyard.suite.models import SuiteModel
@@ -189,23 +190,7 @@ def list_runs(suite: str | None, last: int, store_url: str | None, as_json: bool
         click.echo(f"no runs of a suite {suite}" if suite else "no runs yet: steelyard run SUITE makes one")
         _list_deleted(deleted)
         return
-    from rich.table import Table
-    from rich.text import Text
-
-    from steelyard.engine.process import state_of
-    from steelyard.report.judge.run import judge_name
-
-    table = Table(box=None, pad_edge=False)
-    for name in ("run", "state", "verdict"):
-        table.add_column(name, no_wrap=True)
-    table.add_column("samples", justify="right")
-    judged = any(judge_name(run) for run in runs)
-    if judged:
-        table.add_column("judged by", overflow="fold")
-    for run in runs:
-        by = [Text(one_line(judge_name(run), _LONGEST_NAME))] if judged else []
-        table.add_row(run.id, state_of(run), _verdict(run), str(run.n_planned), *by)
-    console().print(table)
+    _print_table(runs)
     for run in runs:
         if (retried := run.options.retried) is not None:
             click.echo(f"{run.id} retried {retried.asked:,} of {retried.run}")
@@ -216,9 +201,63 @@ def list_runs(suite: str | None, last: int, store_url: str | None, as_json: bool
     _list_deleted(deleted)
 
 
+def _print_table(runs: list[RunHeader]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from steelyard.engine.process import state_of
+    from steelyard.report.judge.run import judge_name
+
+    table = Table(box=None, pad_edge=False)
+    for name in ("run", "verdict", "pass rate"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("target", overflow="fold")
+    models = any(_model(run) for run in runs)
+    if models:
+        table.add_column("model", overflow="fold")
+    judged = any(judge_name(run) for run in runs)
+    if judged:
+        table.add_column("judged by", overflow="fold")
+    for run in runs:
+        by = [Text(one_line(judge_name(run), _LONGEST_NAME))] if judged else []
+        model = [Text(one_line(_model(run), _LONGEST_NAME))] if models else []
+        target = Text(one_line(_target(run), _LONGEST_NAME))
+        state = state_of(run)
+        word = _verdict(run) if state == RunState.ENDED else state
+        table.add_row(run.id, word, _rate_text(run), target, *model, *by)
+    console().print(table)
+
+
 def _list_deleted(deletions: tuple[DeletedRuns, ...]) -> None:
     for item in reversed(deletions):
         click.echo(item.sentence)
+
+
+def _target(run: RunHeader) -> str:
+    """What was scored; the model has a column of its own."""
+    from steelyard.analysis.summary import target_name
+
+    return target_name(run).removesuffix(_model(run)).strip()
+
+
+def _model(run: RunHeader) -> str:
+    """The model that was asked; "" of a target that names none."""
+    return str(run.signature.get("model") or "")
+
+
+def _pass_rate(run: RunHeader) -> Estimate | None:
+    """None while no figures are stored, and without a pass rule."""
+    from steelyard.analysis.summary import stored_summary
+
+    summary = stored_summary(run.summary)
+    return summary.overall.pass_rate if summary is not None and summary.passing else None
+
+
+def _rate_text(run: RunHeader) -> str:
+    from steelyard.report.format import base, percent
+
+    rate = _pass_rate(run)
+    return "-" if rate is None else f"{percent(rate.value)} {base(rate.n, rate.n_missing)}"
 
 
 def _verdict(run: RunHeader) -> str:
@@ -233,6 +272,7 @@ def _row(run: RunHeader) -> dict[str, Any]:
     from steelyard.engine.process import state_of
     from steelyard.report.judge.run import judge_name
 
+    rate = _pass_rate(run)
     return {
         "id": run.id,
         "suite": run.suite_name,
@@ -240,6 +280,9 @@ def _row(run: RunHeader) -> dict[str, Any]:
         "state": state_of(run),
         "verdict": run.verdict.value if run.verdict else None,
         "partial": is_partial(run),
+        "target": _target(run),
+        "model": _model(run) or None,
+        "pass_rate": rate and {"value": rate.value, "n": rate.n, "missing": rate.n_missing},
         "planned": run.n_planned,
         "judge": judge_name(run) or None,
         "scored_by": (run.options.imported.tool or None) if run.options.imported is not None else None,

@@ -451,9 +451,10 @@ class Engine:
         self._progress.update(self._counts)
 
     def _stored(self, group: list[Completed]) -> None:
-        for completed in group:
-            self._counts.add(completed.sample.outcome)
-        self._progress.update(self._counts)
+        samples = [completed.sample for completed in group]
+        for sample in samples:
+            self._counts.add(sample.outcome)
+        self._progress.update(self._counts, samples)
 
     def _stop(self, reason: str) -> None:
         if self._stopped is None:

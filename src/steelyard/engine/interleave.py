@@ -274,13 +274,13 @@ class Together:
         """What one arm reports to."""
         return _Half(self, arm)
 
-    def update(self, arm: int, counts: Counts) -> None:
+    def update(self, arm: int, counts: Counts, samples: Sequence[Sample] = ()) -> None:
         """One arm has come so far; each has a thread of its own that says so."""
         with self._lock:
             self._counts[arm] = replace(counts)
             a, b = self._counts
             whole = Counts(a.planned + b.planned, a.scored + b.scored, a.malformed + b.malformed, a.failed + b.failed)
-            self._progress.update(whole)
+            self._progress.update(whole, samples)
 
     def note(self, text: str) -> None:
         """What both say is said once."""
@@ -294,8 +294,8 @@ class _Half:
     both: Together
     arm: int
 
-    def update(self, counts: Counts) -> None:
-        self.both.update(self.arm, counts)
+    def update(self, counts: Counts, samples: Sequence[Sample] = ()) -> None:
+        self.both.update(self.arm, counts, samples)
 
     def note(self, text: str) -> None:
         self.both.note(text)

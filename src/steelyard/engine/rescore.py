@@ -69,7 +69,7 @@ def rescore(
         scored, used = under_way.popleft()
         samples = [sample for piece in scored for sample in piece.result()]
         _keep(store, run_id, from_run, samples, used, result)
-        progress.update(result.counts)
+        progress.update(result.counts, samples)
 
     while chunk := list(islice(cases, _CHUNK)):
         now = {case.id: case for case in chunk}

@@ -20,7 +20,7 @@ from steelyard.frozen import frozen
 from steelyard.records import CallResult, Outcome, Sample
 from steelyard.store.base import Store
 from steelyard.store.codec import decode, encode
-from steelyard.suite.case import Case
+from steelyard.suite.case import Case, cell_name
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
@@ -104,9 +104,9 @@ class Counts:
 
 
 class Progress(Protocol):
-    """Told from the writer's thread, after each commit."""
+    """Told from the writer's thread, after each commit, with the samples of that commit."""
 
-    def update(self, counts: Counts) -> None: ...
+    def update(self, counts: Counts, samples: Sequence[Sample] = (), /) -> None: ...
 
     def note(self, text: str) -> None:
         """Something a person should know now: throttled, stopping, resuming."""
@@ -116,7 +116,7 @@ class Progress(Protocol):
 class Silent:
     """Shows nothing."""
 
-    def update(self, counts: Counts) -> None:
+    def update(self, _counts: Counts, _samples: Sequence[Sample] = ()) -> None:
         """Ignore it."""
 
     def note(self, text: str) -> None:
@@ -124,10 +124,11 @@ class Silent:
 
 
 @contextmanager
-def progress_of(what: str, *, quiet: bool) -> Iterator[Progress]:
-    """A progress bar on a terminal, plain lines otherwise, on standard error so that reports stay clean."""
-    if quiet:
-        yield Silent()
+def progress_of(what: str, *, quiet: bool, verbose: bool = False) -> Iterator[Progress]:
+    """A progress bar on a terminal, plain lines otherwise, on standard error so that reports stay clean; or, verbose,
+    a line per sample."""
+    if quiet or verbose:
+        yield SampleLines() if verbose else Silent()
         return
     if not sys.stderr.isatty():
         yield PlainLines(what)
@@ -154,7 +155,7 @@ class Bar:
         self._bar = bar
         self._task = bar.add_task(what, total=None, counts="")
 
-    def update(self, counts: Counts) -> None:
+    def update(self, counts: Counts, _samples: Sequence[Sample] = ()) -> None:
         """Show what is durable."""
         self._bar.update(self._task, total=counts.planned, completed=counts.done, counts=str(counts))
 
@@ -170,7 +171,7 @@ class PlainLines:
         self._what = what
         self._said_at = time.monotonic()
 
-    def update(self, counts: Counts) -> None:
+    def update(self, counts: Counts, _samples: Sequence[Sample] = ()) -> None:
         """Say what is durable, at most every few seconds and at the end."""
         now = time.monotonic()
         if counts.done < counts.planned and now - self._said_at < _EVERY:
@@ -181,6 +182,34 @@ class PlainLines:
     def note(self, text: str) -> None:
         """Say it now."""
         click.echo(text, err=True)
+
+
+class SampleLines:
+    """Progress as a line per sample: `[3/50] furn-003 91 %`."""
+
+    def update(self, counts: Counts, samples: Sequence[Sample] = ()) -> None:
+        """Print what has become durable, in the order in which it did."""
+        first = counts.done - len(samples) + 1
+        for n, sample in enumerate(samples, first):
+            repeat = f" #{sample.repeat + 1}" if sample.repeat else ""
+            name = f"{cell_name(sample.case_id, sample.variant)}{repeat}"
+            self.note(f"[{n}/{counts.planned}] {name} {_result(sample)}")
+
+    def note(self, text: str) -> None:
+        """Say it now."""
+        click.echo(text, err=True)
+
+
+def _result(sample: Sample) -> str:
+    """What came of a sample, on one line; nothing of what the target printed."""
+    if not sample.outcome.conclusive:
+        failure = sample.call_result.failure
+        why = f" ({failure.kind})" if failure is not None else ""
+        return f"{sample.outcome.value.replace('_', ' ')}{why}"
+    score = "no score" if sample.score is None else f"{100 * sample.score:.0f} %"
+    if sample.outcome is Outcome.MALFORMED:
+        score += ", malformed"
+    return f"{score}, not passed" if sample.passed is False else score
 
 
 _GROUP = 200

@@ -25,6 +25,7 @@ from steelyard.store.base import Store
 from steelyard.store.samples import case_row
 from steelyard.suite.case import Case, split_path
 from steelyard.suite.models import SuiteModel
+from steelyard.suite.yaml import shown
 
 FEWEST_RUNS = 5
 """Fewer runs do not tell that a case is passed or failed by all."""
@@ -43,6 +44,7 @@ _KINDS: dict[str, tuple[str, str]] = {
     "two_truths": ("error", "correct one of them, or retire it"),
     "in_prompt": ("error", "take it out of the prompt"),
     "keyword": ("error", "take it out, or write a longer one"),
+    "keywords_apart": ("error", "give the keywords of this truth"),
     "matches_anything": ("error", "write a narrower truth"),
     "range": ("error", "narrow it, or take it away"),
     "truth_in_input": ("error", "take it out of what the target is sent"),
@@ -104,11 +106,21 @@ def _keywords(evaluator: Evaluator, cases: Sequence[Case]) -> Flaws:
         others = list({normalise(truth): truth for truth in truths}.values())
         matches_anything = _matcher(scorer, others)
         for case in cases:
-            for word in scorer.keywords_of(case) if isinstance(scorer, Contains | KeywordsOrFuzzy) else ():
+            words = scorer.keywords_of(case) if isinstance(scorer, Contains | KeywordsOrFuzzy) else ()
+            for word in words:
                 if matches_anything(word):
                     yield "keyword", case.id, f"{component.name}: the keyword {word!r} stands in almost any answer"
+            name = scorer.truth(case) if isinstance(scorer, KeywordsOrFuzzy) and words else None
+            if name is not None and not any(_names(name, word) for word in words):
+                message = f"{component.name}: the truth {shown(name)} contains none of its own keywords"
+                yield "keywords_apart", case.id, f"{message} ({', '.join(words)})"
             if _fits_all(scorer, case, others):
                 yield "matches_anything", case.id, f"{component.name}: the truths of other cases earn full marks, too"
+
+
+def _names(name: str, keyword: str) -> bool:
+    """Whether a keyword stands in a name, by the rule of either kind."""
+    return keyword.lower() in name.lower() or has_phrase(normalise(name), normalise(keyword))
 
 
 def _matcher(scorer: Scorer, truths: Sequence[str]) -> Callable[[str], bool]:

@@ -237,7 +237,7 @@ def _compared(comparison: Comparison | None, baseline: str) -> Iterator[str]:
         yield from (f"not split: {safe(message)}" for message in (result.joined if result is not None else ()))
     yield safe(sentences.counts(comparison))
     moved = sentences.what_moved(comparison)
-    yield from (safe(message) for message in moved if message.startswith(Moved.WORSE.value))
+    yield from (safe(message) for message in moved if message.startswith((Moved.WORSE.value, sentences.DROPPED)))
 
 
 def _stated(report: Report) -> Iterator[str]:

@@ -179,9 +179,16 @@ class PeopleTables:
     # ---- labels
 
     def add_labels(self, labels: Sequence[LabelRecord]) -> list[int]:
-        """Keep all labels, or none; AlreadyLabelled when a person has labelled one of the items already."""
+        """Keep all labels, or none, and fill the open places of their plans with them.
+
+        AlreadyLabelled when a person has labelled one of the items already.
+        """
         with self._database.writing() as session:
-            return self._insert(session, labels)
+            numbers = self._insert(session, labels)
+            of_runs = [label for label in labels if label.run_id is not None]
+            for queue in dict.fromkeys(Queue(item.run_id or "", item.other_run_id, item.of_case) for item in of_runs):
+                _fill_open(session, self._numbers(session, queue))
+            return numbers
 
     def labels(
         self, *, run_id: str | None = None, suite: str | None = None, number: int | None = None
@@ -288,6 +295,7 @@ class PeopleTables:
                         where = f"run = ? AND {other} = ? AND of_case = ? AND {_OF_ITEM}"
                         update = f"UPDATE {table} SET drawn = ? WHERE {where}"  # noqa: S608 - our own words
                         session.execute(update, (drawn, *numbers, *_item(key)))
+            _fill_open(session, numbers)
         return len(rows)
 
     def queues(self, most: int) -> list[Queue]:
@@ -326,7 +334,8 @@ class PeopleTables:
         Those are labelled first: until the others are, a random draw that they are part of leans to them.
         """
         plan = self.plan(Queue(run_id))
-        turned = plan is not None and before in plan.turned
+        # Whoever asked for a label picked what is labelled, as disagreement does.
+        turned = plan is not None and (before in plan.turned or (before == DISAGREEMENT and ASKED in plan.turned))
         return int(self._read(Queue(run_id), _WAITING, RANDOM, PRECISION)[0][0]) if turned else 0
 
     def next_place(
@@ -397,6 +406,49 @@ def _end_lease(session: Session, queue: tuple[int, ...], place: Place, label: in
     change = "person = NULL" if label is None else f"label = {label}"
     sql = f"UPDATE label_queue SET {change}, held_until = NULL WHERE {_IN_QUEUE} AND position = ? AND person = ?"  # noqa: S608
     session.execute(sql, (*queue, place.position, to_stored(person_key(place.person))))
+
+
+_UNPLACED = f"""
+SELECT number, case_id, variant, repeat, round, person, drawn FROM labels l
+WHERE run = ? AND coalesce(other_run, 0) = ? AND of_case = ? AND withdrawn_at IS NULL AND kind = ?
+AND NOT EXISTS (SELECT 1 FROM label_queue q WHERE q.label = l.number AND {_IN_QUEUE}) ORDER BY number
+"""  # noqa: S608 - our own words
+
+
+def _fill_open(session: Session, queue: tuple[int, ...]) -> None:
+    """Fill the open places of a plan with labels that were given outside of it, as by `label import`.
+
+    Such a label counts as drawn the way its place was: the plan picked the item. Who gave it may have picked among
+    those, so that an estimate waits until the whole draw has labels.
+    """
+    content = session.execute(f"SELECT content FROM label_plans WHERE {_IN_QUEUE}", queue)  # noqa: S608
+    plan = decode(Plan, json.loads(content[0][0])) if content else None
+    labels = [] if plan is None else session.execute(_UNPLACED, (*queue, plan.kind, *queue))
+    if plan is None or not labels:
+        return
+    sql = f"""SELECT position, case_id, variant, repeat, round, drawn, only_for, person, held_until FROM label_queue
+        WHERE {_IN_QUEUE} AND label IS NULL ORDER BY position"""  # noqa: S608 - our own words
+    places: dict[Row, list[Row]] = {}
+    for position, *item, drawn, only_for, holder, held_until in session.execute(sql, queue):
+        places.setdefault(tuple(item), []).append((position, drawn, only_for, holder, held_until))
+    turned, now = set(plan.turned), time.time()
+    for number, *item, person, drawn in labels:
+        left = places.get(tuple(item), [])
+        free = (
+            place
+            for place in left
+            if place[2] in (None, person) and (place[3] in (None, person) or (place[4] or 0.0) < now)
+        )
+        if (place := next(free, None)) is None:
+            continue
+        left.remove(place)
+        fill = f"UPDATE label_queue SET label = ?, person = ?, held_until = NULL WHERE {_IN_QUEUE} AND position = ?"  # noqa: S608
+        session.execute(fill, (number, person, *queue, place[0]))
+        if drawn == ASKED and place[1] != ASKED:
+            session.execute("UPDATE labels SET drawn = ? WHERE number = ?", (place[1], number))
+            turned.add(ASKED)
+    if turned != set(plan.turned):
+        session.execute(_PLAN, (*queue, to_json(encode(replace(plan, turned=tuple(sorted(turned)))))))
 
 
 def _queued(session: Session, queue: tuple[int, ...]) -> tuple[dict[Key, str], int]:

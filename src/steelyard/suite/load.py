@@ -364,10 +364,11 @@ _CORE = Path(__file__).parent.parent
 
 
 def suite_of_run(header: RunHeader, place: str | SuiteModel | None = None) -> SuiteModel:
-    """The suite at `place`, which a person named, the one that is given, or the only one of the run's suite name.
+    """The suite at `place`, which a person named, the one that is given, or the one of the run's suite name.
 
-    That is a built-in or installed one, or a suite file in the current folder or up to three folders below. Code that
-    comes with it is announced before it runs. UsageError when there is none, or more than one.
+    That is a built-in or installed one, or a suite file in the current folder or up to three folders below; of several
+    it is the one that the run was made with. Code that comes with it is announced before it runs. UsageError when there
+    is none, or when it is not known which of several.
     """
     if place is not None:
         return load_suite(place) if isinstance(place, str) else place
@@ -377,6 +378,10 @@ def suite_of_run(header: RunHeader, place: str | SuiteModel | None = None) -> Su
     for path in _suite_files(Path()):
         if _raw(path, name).get("suite") == name:
             places.setdefault(path.resolve(), path)
+    made_with = Path(header.suite_path).resolve() if header.suite_path else None
+    if made_with in places:
+        # A copy has the name of what it was copied from.
+        places = {made_with: places[made_with]}
     if len(places) > 1:
         several = listed([str(path) for path in places.values()])
         raise UsageError(f"run {header.id} was made with suite {name}, and there are several: {several}; {_hint()}")

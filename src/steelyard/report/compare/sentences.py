@@ -142,6 +142,10 @@ NO_SECTION = "(no section)"
 MOST_DIFFERENCES = 6
 _MOST_FIGURES = 3
 _MOST_SLICES = 2
+DROPPED = "dropped"
+_LARGE_DROP = 0.2
+"""A group whose rate fell by this share or more is named even where its few cases cannot show a change."""
+_MOST_DROPS = 3
 _MOST_NAMED = 3
 _LONGEST_NAME = 40
 _LONGEST_MOVE = 200
@@ -215,6 +219,7 @@ def significance(comparison: Comparison) -> list[tuple[str, str]]:
 def what_moved(comparison: Comparison) -> list[str]:
     """The counts, then everything that moved beyond noise or is new or resolved, in a few sentences."""
     results = [counts(comparison), checks_sentence(comparison), *_figures(comparison), *_slices(comparison)]
+    results += drops(comparison)
     unpaired = "" if comparison.unpaired is None else comparison.unpaired.sentence
     return [message for message in (*results, *_codes(comparison), *_confusions(comparison), unpaired) if message]
 
@@ -254,6 +259,26 @@ def _slices(comparison: Comparison) -> Iterator[str]:
         yield f"{change.verdict} in {name}: {changes.sentence(change)}"
     if len(moved) > _MOST_SLICES:
         yield f"and {fmt.counted(len(moved) - _MOST_SLICES, 'more group')} beyond noise, below"
+
+
+def drops(comparison: Comparison) -> list[str]:
+    """The groups that fell far, most lost first, although so few cases cannot show it: where to look."""
+    if comparison.headline.confounded_by:
+        return []
+    fallen = []
+    for items in comparison.slices.values():
+        for item in items if len(items) > 1 else ():
+            change = item.metrics[0] if item.metrics else None
+            fell = -(change.difference.value or 0.0) if change is not None and change.unit == "share" else 0.0
+            if change is not None and fell >= _LARGE_DROP and change.verdict not in _BEYOND_NOISE:
+                fallen.append((-fell * item.n, item, change))
+    fallen.sort(key=lambda entry: entry[0])
+    lines = [
+        f"{DROPPED} in {item.factor} {clipped(item.name, _LONGEST_NAME)}, not significant: {changes.sentence(change)}"
+        for _, item, change in fallen[:_MOST_DROPS]
+    ]
+    left = len(fallen) - len(lines)
+    return [*lines, f"{DROPPED} in {fmt.counted(left, 'more group')}, not significant, below"] if left > 0 else lines
 
 
 def _worst_first(change: MetricChange) -> tuple[int, int]:
