@@ -256,9 +256,9 @@ def test_when_every_reply_is_basic_the_scores_are_shown_as_such_with_what_is_wro
     own_prompts()
     with judge_server({"scores": dict.fromkeys(DIMENSIONS, 4), "notes": "lazy"}) as server:
         ran = run_steelyard("run", "own", *judged_by(server), cwd=tmp_path)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert ran.returncode == 4, ran.stdout + ran.stderr
     shown = " ".join(ran.stdout.split())
-    assert "3 samples judged by basic" in shown
+    assert "3 samples judged in basic mode: only the judge's scores could be read" in shown
     assert "no more than the scores could be read:" in shown
     assert '"missedElements" is a required property' in shown
     report = json.loads(run_steelyard("report", "LAST", "--json", "--store", "runs.db", cwd=tmp_path).stdout)
@@ -288,4 +288,4 @@ def test_a_run_and_a_check_of_the_judge_work_offline(tmp_path):
     checked = run_steelyard("judge", "check", "spans", "--limit", "20", "--store", store, cwd=tmp_path)
     # No rule was broken in 20 texts, which does not show that fewer than 5 % would be.
     assert checked.returncode == 4, checked.stdout + checked.stderr
-    assert "This judge is not shown to be fit: 3 of 4 thresholds not shown" in checked.stdout
+    assert "This judge is not shown to be fit: 4 of 5 thresholds not shown" in checked.stdout

@@ -242,6 +242,7 @@ _HABITS = {
     "broken_rules": "votes that break a binding rule",
     "made_up_quotes": "votes with a quote that is not in the text",
     "contradictions": "votes that the judged answer contradicts",
+    "self_contradictions": "votes that contradict themselves",
     "failed": "answers of the judge that cannot be used",
     "disagreement": "texts whose votes are far apart",
 }

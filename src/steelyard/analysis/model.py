@@ -303,6 +303,8 @@ class JudgeFigures:
     """Share of votes with a quote that is not in the text; n/a when none is asked for."""
     contradictions: Estimate = field(default_factory=lambda: Estimate(None, 0))
     """Share of votes with a complaint that what was judged shows to be wrong; n/a when nothing is checked."""
+    self_contradictions: Estimate = field(default_factory=lambda: Estimate(None, 0))
+    """Share of votes whose scores do not fit the errors that they list; n/a when nothing is checked."""
     failed: Estimate = field(default_factory=lambda: Estimate(None, 0))
     """Of the votes that were answered, the share of which nothing could be used."""
     unanswered: Estimate = field(default_factory=lambda: Estimate(None, 0))

@@ -130,7 +130,9 @@ def decide(
             dict.fromkeys(f"{item.gate}: skipped as small: {item.skipped}" for item in result if item.skipped)
         )
     by_variant = _by_variant(criteria, summary, suite, allowed, RunState(state), doubtful=bool(doubts), gone=bool(gone))
-    return Decision(verdict, (*reasons, *_remarks(summary), *doubts), result, by_variant)
+    # That a run is suspect comes before everything but that its system was gone.
+    first, rest = (reasons[:1], reasons[1:]) if gone else ((), reasons)
+    return Decision(verdict, (*first, *doubts, *rest, *_remarks(summary)), result, by_variant)
 
 
 def as_ended(decision: Decision, header: RunHeader) -> Decision:

@@ -33,6 +33,8 @@ class Checked:
     """What the judge said and what was judged shows to be wrong, a sentence each."""
     claims: tuple[Claim, ...] = ()
     """What the answer claims with a confidence, and whether the judge lets it stand; for answers without a truth."""
+    self_contradictions: tuple[str, ...] = ()
+    """Where the judge's scores do not fit the errors that it lists itself, a sentence each."""
 
 
 ComplaintCheck = Callable[[Mapping[str, Any], str, Case, Mapping[str, Any]], Checked]
@@ -57,8 +59,9 @@ def check_complaints(
     who = f"the check {place_of(check)} of the judge"
     checked: Checked = checked_call(who, check, response, text, case, metrics, returns=Checked)
     findings = tuple(replace(finding, gain=0.0) if finding.gain else finding for finding in checked.findings)
-    remarks = tuple(Remark("CONTRADICTION", "", contradiction) for contradiction in checked.contradictions)
-    return replace(checked, findings=findings), remarks
+    remarks = [Remark("CONTRADICTION", "", contradiction) for contradiction in checked.contradictions]
+    remarks += [Remark("SELF_CONTRADICTION", "", contradiction) for contradiction in checked.self_contradictions]
+    return replace(checked, findings=findings), tuple(remarks)
 
 
 # Texts made comparable: whether a quote stands in a text when case, spacing, marks and emphasis are not regarded.

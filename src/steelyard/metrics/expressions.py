@@ -158,6 +158,9 @@ JUDGE_METRICS: dict[str, JudgeMetric] = {
         JudgeMetric("made_up_quotes", "share", "votes with a quote that is not in the text", "evidence"),
         JudgeMetric("unproven", "share", "votes with a high score without a quote", "evidence"),
         JudgeMetric("contradictions", "share", "votes with a complaint that the answer shows to be wrong", "check"),
+        JudgeMetric(
+            *("self_contradictions", "share"), *("votes whose scores do not fit the errors that they list", "check")
+        ),
         JudgeMetric("failed", "share", "answered votes that could not be used"),
         JudgeMetric("unanswered", "share", "votes whose calls were never answered"),
         JudgeMetric("cut_off", "share", "answered votes that broke off at the limit of tokens"),

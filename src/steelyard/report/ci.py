@@ -101,7 +101,7 @@ def run_annotations(
     run through.
     """
     shown, verdict, name = result[: MOST - 1], report.decision.verdict, clipped(report.header.suite_name, 60)
-    reasons = [*wording.reasons(report), *(f"suspect: {item}" for item in report.header.suspect)]
+    reasons = wording.suspect_first(report)
     lines = [wording.verdict_meaning(report), f"pass rate {wording.pass_rate(report)}"]
     lines += [one_line(reason, _LONGEST) for reason in reasons[:_MOST_REASONS]]
     lines += [one_line(text, _LONGEST) for text in wording.disclosed_texts(report)]
@@ -241,8 +241,8 @@ def _compared(comparison: Comparison | None, baseline: str) -> Iterator[str]:
 
 
 def _stated(report: Report) -> Iterator[str]:
-    yield from (safe(reason) for reason in wording.reasons(report)[:MOST_ROWS])
     yield from (f"**SUSPECT** {safe(reason)}" for reason in report.header.suspect[:MOST_ROWS])
+    yield from (safe(reason) for reason in wording.reasons(report)[:MOST_ROWS])
     yield from (safe(note) for note in [*wording.disclosed_texts(report), *wording.notes(report)])
 
 

@@ -176,8 +176,13 @@ def headline(report: Report, *, most: int | None = None, extra: Sequence[doc.Blo
     def bullets(texts: Sequence[str], tone: doc.Tone, shown: int | None = None) -> list[doc.Bullet]:
         return [doc.Bullet(clipped(text, short), tone) for text in texts[:shown] if text]
 
+    suspect = bullets([f"SUSPECT: {text}" for text in report.header.suspect], doc.Tone.WARNING, most)
     first = bullets(reasons, doc.Tone.PLAIN, most) + bullets([repeats.headline(report)], doc.Tone.STRONG)
-    first += bullets([f"SUSPECT: {text}" for text in report.header.suspect], doc.Tone.WARNING, most)
+    # Of a system that was gone, that comes first.
+    first = [*first[:1], *suspect, *first[1:]] if gone else [*suspect, *first]
+    if most is not None and is_invalid and not gone:
+        # Where few have room, the first of both kinds has.
+        first = [*suspect[:1], *(item for item in first if item not in suspect), *suspect[1:]]
     # No screen is so short that it omits how the verdict came about.
     disclosed = [
         doc.Bullet(clipped(item.text, max(short, 160)), doc.Tone.WARNING if item.is_warning else doc.Tone.STRONG)

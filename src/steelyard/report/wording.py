@@ -46,8 +46,9 @@ def verdict_title(report: Report) -> str:
 
 
 def verdict_meaning(report: Report) -> str:
-    """What the verdict says, in a few words, and whether of a part of the suite."""
-    return "; ".join(filter(None, [bare_meaning(report), _part(report), _without(report)]))
+    """What the verdict says, in a few words: why the run is suspect first, whether of a part of the suite last."""
+    suspect = [f"SUSPECT: {text.partition(';')[0]}" for text in report.header.suspect[:1]]
+    return "; ".join(filter(None, [*suspect, bare_meaning(report), _part(report), _without(report)]))
 
 
 def bare_meaning(report: Report) -> str:
@@ -65,6 +66,11 @@ def bare_meaning(report: Report) -> str:
     meaning = VERDICT_MEANINGS[report.decision.verdict].format(gate=gate)
     left_out = sum(gate.left_out for gate in report.decision.gates)
     return f"{meaning}, {left_out} left out" if left_out and report.decision.verdict is Verdict.PASS else meaning
+
+
+def suspect_first(report: Report) -> list[str]:
+    """Why the run is suspect, then why the verdict is what it is."""
+    return [*(f"suspect: {text}" for text in report.header.suspect), *reasons(report)]
 
 
 def reasons(report: Report) -> list[str]:
@@ -85,7 +91,9 @@ def all_reasons(report: Report) -> list[str]:
         return results
     # What failed is then said in full.
     results = [reason for reason in results if not (len(report.why_inconclusive) == 1 and reason.startswith(_KINDS))]
-    at = 1 if report.decision.verdict is Verdict.INVALID else len(results)
+    at = len(results)
+    if report.decision.verdict is Verdict.INVALID:
+        at = 1 + next((n for n, text in enumerate(results) if not text.startswith("suspect: ")), 0)
     return [*results[:at], why, *results[at:]]
 
 

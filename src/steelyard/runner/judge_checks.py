@@ -1,4 +1,4 @@
-"""What is looked at of a run's judge when the run ends: whether it tells texts apart, and whether it has drifted."""
+"""What is checked of a judge when its run ends: the suite's own limits, whether it tells texts apart, its drift."""
 
 from __future__ import annotations
 
@@ -18,6 +18,24 @@ from steelyard.suite.models import Limits, SuiteModel
 
 if TYPE_CHECKING:
     from steelyard.judging.ask import CostEstimate
+
+
+def broken_judge_limits(store: Store, header: RunHeader) -> list[str]:
+    """That the judge of a run breaks limits of `judge.health`, in one sentence, if it does."""
+    suite = header.description
+    if suite.judge is None or not suite.judge.health:
+        return []
+    from steelyard.analysis.judge.corrected import RunLabels, read_labels
+    from steelyard.analysis.judge.health import broken_limits, check_health, judge_health
+    from steelyard.analysis.judge.votes import with_labelled
+    from steelyard.metrics.expressions import JUDGE_METRICS, parse_judge_threshold
+
+    limits = [parse_judge_threshold(text) for text in suite.judge.health]
+    needs_labels = any(JUDGE_METRICS[limit.pattern].needs == "labels" for limit in limits)
+    labels = (needs_labels and read_labels(store, header.id, suite)) or RunLabels()
+    judged = with_labelled(store.judgements(header.id), labels.own)
+    sentence = broken_limits(check_health(judge_health(judged, suite, labels.by_case or {}), limits))
+    return [sentence] if sentence else []
 
 
 def judge_doubts(header: RunHeader, summary: Summary, *, differ: bool) -> list[str]:

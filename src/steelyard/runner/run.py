@@ -41,7 +41,7 @@ from steelyard.errors import UNFINISHED, SteelyardError, UsageError
 from steelyard.frozen import frozen
 from steelyard.metrics.own import RunData, load_metrics, with_values
 from steelyard.records import Mode, RunHeader, RunState
-from steelyard.runner.judge_checks import judge_doubts, with_anchors
+from steelyard.runner.judge_checks import broken_judge_limits, judge_doubts, with_anchors
 from steelyard.runner.spread import spread, spread_scoring
 from steelyard.scoring.base import models_asked
 from steelyard.scoring.evaluate import Evaluator
@@ -439,7 +439,7 @@ def finish(
     complaints = health.complaints(
         typical.value if typical else None, usual, header.suite, lambda: store.cases(header.id)
     )
-    suspect = (*complaints, *doubts, *hints)
+    suspect = (*broken_judge_limits(store, header), *complaints, *doubts, *hints)
     state = RunState.ENDED if finished else RunState.INTERRUPTED
     ended = replace(header, state=state)
     relative = (

@@ -528,6 +528,7 @@ REMARKS: Mapping[str, str] = {
     "VIOLATION": "a score that is missing, out of range or no number: the judge was asked again or failed",
     "DISAGREEMENT": "scores of panel members or repeats far apart",
     "CONTRADICTION": "a complaint that the answer contradicts: it is counted, and has no effect",
+    "SELF_CONTRADICTION": "scores that do not fit the errors that the judge lists itself",
     "CUT_OFF": "an answer that broke off at the limit of tokens: only its scores are used",
     "NO_MAJORITY": "no majority in the panel",
     "EXTRA_FIELD": "an unexpected field: it is ignored",

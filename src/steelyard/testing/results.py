@@ -139,7 +139,7 @@ def _results(run: SuiteRun, report: Report, only: list[str], states: CaseStates)
         problems = [verdict_problem(report)] if name == VERDICT else [gate_problem(gate) for gate in gates]
         texts = [f"{wording.gate_name(gate)}: {gate.word}: {gate_note(gate)}" for gate in gates]
         if name == VERDICT:
-            texts = [wording.verdict_meaning(report), *wording.reasons(report)]
+            texts = [wording.verdict_meaning(report), *wording.suspect_first(report)]
         elif not gates:
             problems = [JunitProblem("error", "", "nothing was decided")]
         kind = min((problem.kind for problem in problems if problem), key=_WORST.index, default="")

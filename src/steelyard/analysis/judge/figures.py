@@ -111,6 +111,12 @@ VOTE_SHARES = {
         _OTHER_MODE,
         "CONTRADICTION",
     ),
+    "self_contradictions": VoteShare(
+        "votes whose scores do not fit the errors that they list / votes of the run's own mode",
+        _remarked("SELF_CONTRADICTION"),
+        _OTHER_MODE,
+        "SELF_CONTRADICTION",
+    ),
     "failed": VoteShare(
         "answered votes of which nothing could be used / answered votes",
         _if_answered(lambda vote: vote.mode is None),

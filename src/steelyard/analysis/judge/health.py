@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -39,7 +39,7 @@ from steelyard.analysis.judge.votes import (
     spread,
 )
 from steelyard.analysis.model import JudgeFigures, UsualScore
-from steelyard.analysis.wording import distinguished, in_unit
+from steelyard.analysis.wording import counted, distinguished, in_unit
 from steelyard.metrics.expressions import COMPARE, JUDGE_METRICS, Gate
 from steelyard.records import Mode, Verdict
 from steelyard.stats.agreement import agreement, allowed_agreement, flag_agreement, spearman, weighted_kappa
@@ -94,20 +94,34 @@ def _figure(health: JudgeHealth, metric: str, subject: str) -> Estimate:
         figure = _together(health, subject)
     elif rest:
         figure = getattr(health.dimensions[subject], head)
-    elif head in ("strict", "basic"):
-        figure = _step(health, head)
+    elif head == "strict":
+        figure = _strict(health)
     else:
         figure = getattr(health.itself, head)
     return figure
 
 
-def _step(health: JudgeHealth, name: str) -> Estimate:
-    """The share of a step; of one that no vote came to it is 0 of all votes."""
-    result = health.itself.steps.get(name)
+def broken_limits(results: Sequence[HealthResult]) -> str:
+    """The limits of the suite that its judge breaks, those broken beyond noise first; "" when there are none.
+
+    `the judge breaks 1 of the suite's 4 limits: contradictions 74.0 % is not <= 20.0 % (n 50)`.
+    """
+    broken = sorted((item for item in results if item.broken), key=lambda item: item.verdict is not Verdict.FAIL)
+    named = ", ".join(f"{item.text.split()[0]} {item.reason.partition('; ')[0]}" for item in broken)
+    return f"the judge breaks {len(broken)} of the suite's {counted(len(results), 'limit')}: {named}" if broken else ""
+
+
+_WITHOUT_REPLY = ("rules", "recorded")
+"""Steps of votes that no reply was parsed for: those of code, and those that another tool recorded."""
+
+
+def _strict(health: JudgeHealth) -> Estimate:
+    """The share of replies in the shape asked for; n/a where no reply was parsed."""
+    result = health.itself.steps.get("strict")
     if result is not None:
         return result
     every = health.itself.unanswered
-    if every.value is None:
+    if every.value is None or any(step in health.itself.steps for step in _WITHOUT_REPLY):
         return Estimate(None, every.n, every.n_missing)
     # Votes on one text are alike: no more trials than texts.
     return bounded(0.0, every.n, every.n_missing, wilson(0.0, min(every.n, health.n_texts)), SHARES)
@@ -140,7 +154,7 @@ def _result(threshold: Gate, estimate: Estimate, missing_labels: str, *, constan
         reason = (
             f"{in_unit(value, threshold.unit)} by definition: the same score for every text (n {estimate.n}{missing})"
         )
-        return HealthResult(threshold.text, Verdict.FAIL, value, estimate.n, reason, estimate)
+        return HealthResult(threshold.text, Verdict.FAIL, value, estimate.n, reason, estimate, broken=True)
     if value is None:
         reason = "n/a: no data" + missing
         return HealthResult(threshold.text, Verdict.AMBIGUOUS, value, estimate.n, reason, estimate)
@@ -153,7 +167,8 @@ def _result(threshold: Gate, estimate: Estimate, missing_labels: str, *, constan
     why = _why_not_shown(threshold, estimate, holds=holds, across=across) or (missing_labels if holds else "")
     verdict = Verdict.AMBIGUOUS if why else Verdict.PASS if holds else Verdict.FAIL
     reason += f"; not shown: {why}" if why else ""
-    return HealthResult(threshold.text, verdict, value, estimate.n, reason, estimate, across)
+    broken = verdict is Verdict.FAIL or (not holds and not threshold.subject)
+    return HealthResult(threshold.text, verdict, value, estimate.n, reason, estimate, across, broken)
 
 
 def _why_not_shown(threshold: Gate, estimate: Estimate, *, holds: bool, across: bool) -> str:
@@ -215,6 +230,7 @@ def _itself(health: JudgeHealth) -> Iterator[str]:
         (itself.made_up_quotes, "quoted what the text does not say"),
         (itself.unproven, "gave a high score without a quote for it"),
         (itself.contradictions, "made a complaint that the answer contradicts"),
+        (itself.self_contradictions, "gave scores that do not fit its own lists"),
         (itself.too_few_reasons, "gave fewer reasons than asked for"),
     ):
         if figure.value is not None and figure.value > _OFTEN:

@@ -361,6 +361,8 @@ class SelfHealth:
     too_few_reasons: Estimate
     contradictions: Estimate
     """Share of votes with a complaint that what was judged shows to be wrong."""
+    self_contradictions: Estimate
+    """Share of votes whose scores do not fit the errors that they list."""
     failed: Estimate
     """Of the votes that were answered, the share of which nothing could be used."""
     unanswered: Estimate
@@ -369,6 +371,8 @@ class SelfHealth:
     """Of the answered votes of any mode, the share with an answer that broke off at the limit of tokens."""
     steps: dict[str, Estimate]
     """How answers were read, as shares of all votes, most frequent first."""
+    basic: Estimate
+    """Share of all votes of which only the scores could be read, on whatever step."""
     disagreement: Estimate
     """Share of the texts with several votes whose votes are far apart."""
 
@@ -425,3 +429,6 @@ class HealthResult:
     estimate: Estimate
     across: bool = False
     """True when the interval contains the threshold: another draw of texts could turn the verdict."""
+    broken: bool = False
+    """True when the judge of the run breaks the limit: a share of the run's own votes is counted, so its value decides;
+    any other figure is estimated, so its whole interval does."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from steelyard.analysis.judge.model import CorrectedRate, JudgedText, SelfHealth, Together
 from steelyard.errors import UsageError
-from steelyard.records import Judgement, Sample, Vote
+from steelyard.records import Judgement, Mode, Sample, Vote
 from steelyard.scoring.extract import extract_json
 from steelyard.stats.agreement import FEWEST, krippendorff_alpha, score_correlation
 from steelyard.stats.arrays import Array
@@ -103,6 +103,7 @@ def _checked(judge: JudgeModel) -> frozenset[str]:
         "MADE_UP_QUOTE": judge.evidence,
         "UNPROVEN": judge.evidence,
         "CONTRADICTION": judge.check,
+        "SELF_CONTRADICTION": judge.check,
         "TOO_FEW_REASONS": judge.reasons and judge.reasons.at_least,
     }
     return frozenset(code for code, what in asked.items() if what)
@@ -178,6 +179,7 @@ class Votes:
                 vote.mode is None,
                 is_unanswered(vote),
                 was_cut_off(vote),
+                vote.mode is Mode.BASIC,
                 *(code in codes for code in REMARKS),
             )
         )
@@ -194,10 +196,12 @@ class Votes:
         self.unit: Array = texts[:, 4].astype(int)
         """The unit of evidence of each text: its case, or the cluster that the case is in."""
         self.length, self.passed, self.disagreed = texts[:, 1], texts[:, 2], texts[:, 3] > 0
-        votes = np.array(self._votes, dtype=int).reshape(-1, 7 + len(REMARKS))
+        votes = np.array(self._votes, dtype=int).reshape(-1, 8 + len(REMARKS))
         self.text, self.member, self.step = votes[:, 0], votes[:, 1], votes[:, 2]
-        self.main, self.failed, self.unanswered, self.cut_off = (votes[:, column] > 0 for column in (3, 4, 5, 6))
-        self._remarked = {code: votes[:, 7 + i] > 0 for i, code in enumerate(REMARKS)}
+        self.main, self.failed, self.unanswered, self.cut_off, self.basic = (
+            votes[:, column] > 0 for column in (3, 4, 5, 6, 7)
+        )
+        self._remarked = {code: votes[:, 8 + i] > 0 for i, code in enumerate(REMARKS)}
         self._columns = {
             kind: np.array(rows, dtype=float).reshape(-1, len(self._names))
             for kind, rows in (("uncapped", self._uncapped), ("capped", self._capped), ("stated", self._stated))
@@ -337,9 +341,12 @@ def against_itself(votes: Votes) -> SelfHealth:
     everything = np.ones(votes.n, dtype=bool)
     steps = {name: share(votes.step == code, everything, case) for name, code in votes.step_names.items()}
     readings = np.bincount(votes.text[votes.main], minlength=votes.n_texts)
-    broken, made_up, unproven, reasons, contradictions = (
+    broken, made_up, unproven, reasons, contradictions, self_contradictions = (
         _remarked_rules(code, votes, case)
-        for code in ("RULE_BROKEN", "MADE_UP_QUOTE", "UNPROVEN", "TOO_FEW_REASONS", "CONTRADICTION")
+        for code in (
+            *("RULE_BROKEN", "MADE_UP_QUOTE", "UNPROVEN", "TOO_FEW_REASONS"),
+            *("CONTRADICTION", "SELF_CONTRADICTION"),
+        )
     )
     return SelfHealth(
         broken_rules=broken,
@@ -348,9 +355,11 @@ def against_itself(votes: Votes) -> SelfHealth:
         unproven=unproven,
         too_few_reasons=reasons,
         contradictions=contradictions,
+        self_contradictions=self_contradictions,
         failed=share(votes.failed, ~votes.unanswered, case),
         unanswered=share(votes.unanswered, everything, case),
         cut_off=share(votes.cut_off, ~votes.unanswered, case),
+        basic=share(votes.basic, everything, case),
         steps=dict(sorted(steps.items(), key=lambda pair: (-(pair[1].value or 0.0), pair[0]))),
         disagreement=share(votes.disagreed, readings > 1, votes.unit),
     )

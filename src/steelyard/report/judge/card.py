@@ -37,6 +37,7 @@ _MESSAGES = {
     "UNPROVEN": "an unproven score",
     "TOO_FEW_REASONS": "too few reasons",
     "CONTRADICTION": "a contradicted complaint",
+    "SELF_CONTRADICTION": "scores against its own lists",
     "CUT_OFF": "an answer that broke off",
     "EXTRA_FIELD": "a field too many",
     "VIOLATION": "an answer that could not be used",
@@ -298,6 +299,8 @@ def behaviour(card: JudgeCard) -> doc.Table:
         named.insert(-1, ("broke off at the limit of tokens", itself.cut_off))
     if itself.contradictions.n:
         named.insert(-1, ("made a complaint that the answer contradicts", itself.contradictions))
+    if itself.self_contradictions.value:
+        named.insert(-1, ("gave scores that do not fit its own lists", itself.self_contradictions))
     if itself.disagreement.n:
         named.append(("texts with votes far apart", itself.disagreement))
     named += [(f"read: {step.replace('_', ' ')}", share) for step, share in itself.steps.items() if step != "failed"]

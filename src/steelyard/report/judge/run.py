@@ -25,7 +25,7 @@ _FEWEST = 10
 """Fewer texts than this show no habit."""
 _MUCH_BROKEN, _MUCH_MADE_UP, _MUCH_DISAGREEMENT = 0.10, 0.05, 0.20
 _RATE = "rate"
-_SHOWN_ALWAYS = ("RULE_BROKEN", "MADE_UP_QUOTE", "CONTRADICTION", "CUT_OFF")
+_SHOWN_ALWAYS = ("RULE_BROKEN", "MADE_UP_QUOTE", "CONTRADICTION", "SELF_CONTRADICTION", "CUT_OFF")
 
 
 def sections(report: Report) -> list[Section]:
@@ -46,7 +46,8 @@ def mode_sentence(report: Report) -> str:
     modes = report.summary.modes
     n_main = modes[main].n if main in modes else 0
     others = [f"{item.n:,} {name} excluded, in no figure" for name, item in modes.items() if name != main]
-    return ", ".join([f"{fmt.counted(n_main, 'sample')} judged by {main}", *others])
+    how = "in basic mode: only the judge's scores could be read" if main == Mode.BASIC else f"by {main}"
+    return ", ".join([f"{fmt.counted(n_main, 'sample')} judged {how}", *others])
 
 
 def excluded_sentence(report: Report) -> str:
@@ -75,6 +76,7 @@ def judge_warnings(report: Report) -> list[str]:
 
     top = judge_scale(report.header)[1]
     results = [
+        _warning(judge.self_contradictions, 0.0, "votes give scores that do not fit the errors they list themselves"),
         _warning(judge.broken_rules, _MUCH_BROKEN, "votes broke a rule of the suite"),
         _warning(judge.made_up_quotes, _MUCH_MADE_UP, "votes quote what is not in the text"),
         _warning(judge.disagreement, _MUCH_DISAGREEMENT, "texts have votes that are far apart"),
@@ -281,6 +283,8 @@ def judge(report: Report) -> list[tuple[str, str]]:
         rows.insert(2, ("By labels", why))
     if result.contradictions.n:
         rows.insert(-1, ("Contradicted by the answer", _share(result.contradictions)))
+    if result.self_contradictions.value:
+        rows.insert(-1, ("Contradicts itself", _share(result.self_contradictions)))
     if result.cut_off.value:
         rows.append(("Cut off at the limit", _share(result.cut_off)))
     if result.unanswered.value:

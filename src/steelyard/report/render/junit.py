@@ -52,7 +52,7 @@ def _gates(report: Report) -> ElementTree.Element:
         names = {"classname": classname, "name": "verdict of the run", "time": "0.000"}
         case = ElementTree.SubElement(suite, "testcase", names)
         _show(case, verdict_problem(report))
-        reasons = "\n".join(_reasons(report))
+        reasons = "\n".join(wording.suspect_first(report))
         text = "\n".join([report.decision.verdict.value, f"pass rate {wording.pass_rate(report)}", reasons])
         ElementTree.SubElement(case, "system-out").text = visible(text)
     _count(suite, suite.iter("testcase"))
@@ -137,7 +137,7 @@ def gate_problem(gate: GateResult) -> JunitProblem | None:
 def verdict_problem(report: Report) -> JunitProblem | None:
     """Why the verdict of a run is not PASS: without it a suspect or invalid run whose gates all hold would be green."""
     verdict = report.decision.verdict
-    text = "\n".join(_reasons(report))
+    text = "\n".join(wording.suspect_first(report))
     return None if verdict is None else _verdict_problem(verdict, text, wording.verdict_meaning(report))
 
 
@@ -145,10 +145,6 @@ def _verdict_problem(verdict: Verdict, text: str, message: str) -> JunitProblem 
     if verdict is Verdict.PASS:
         return None
     return JunitProblem("failure" if verdict is Verdict.FAIL else "error", verdict.value, text or message, text)
-
-
-def _reasons(report: Report) -> list[str]:
-    return [*wording.reasons(report), *(f"suspect: {reason}" for reason in report.header.suspect)]
 
 
 def _failed_checks(detail: SampleDetail) -> str:

@@ -9,7 +9,7 @@ both are found against the gold, and would be counted twice.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from steelyard import Case, Checked, Finding
@@ -36,10 +36,11 @@ def check(response: Record, text: str, case: Case, metrics: Mapping[str, Any]) -
     gold_spans = gold if isinstance(gold, list) else None
     extracted = Extracted(_listed(spans), prompt if isinstance(prompt, str) else "", gold_spans)
     checked, findings, wrong = hold_against(response, extracted)
+    itself = tuple(against_itself(response, len(extracted)))
     if extracted.has_gold:
-        return Checked(checked, (), tuple(wrong))
+        return Checked(checked, (), tuple(wrong), self_contradictions=itself)
     refused = [record["spanIndex"] for record in checked.get("falsePositives", ())]
-    return Checked(checked, tuple(findings), tuple(wrong), extracted.claims(refused))
+    return Checked(checked, tuple(findings), tuple(wrong), extracted.claims(refused), itself)
 
 
 def hold_against(response: Record, extracted: Extracted) -> tuple[dict[str, Any], list[Finding], list[str]]:
@@ -54,6 +55,39 @@ def hold_against(response: Record, extracted: Extracted) -> tuple[dict[str, Any]
     _category_scores(checked, wrong)
     _without_absent(checked, extracted)
     return checked, findings, wrong
+
+
+_AT_MOST = ((0.9, 2), (0.5, 3), (1 / 3, 4))
+"""By the share that the judge names as wrong itself, the highest score that fits: one more than the rubric's."""
+_LOW = 2
+
+
+def against_itself(response: Record, n_spans: int) -> Iterator[str]:
+    """Where the scores do not fit the judge's own lists: a high one although it names most as wrong, or a low one
+    although it names nothing."""
+    scores = response.get("scores")
+    scores = scores if isinstance(scores, Mapping) else {}
+    named = {name: _n_named(response.get(name)) for name in _LISTS}
+    right = n_spans - min(n_spans, named["falsePositives"])
+    for dimension, name, n in (
+        ("coverage", "missedElements", named["missedElements"] + right),
+        ("precision", "falsePositives", n_spans),
+        ("granularity", "granularityErrors", n_spans),
+        ("taxonomy", "taxonomyErrors", n_spans),
+    ):
+        score, share = scores.get(dimension), named[name] / n if n else 0.0
+        highest = next((most for least, most in _AT_MOST if share >= least), _HIGHEST)
+        if score is not None and on_scale(score) and score > highest:
+            yield f"{dimension} {score:g} of {_HIGHEST}, and {name} lists {named[name]} of {n}"
+    low = [f"{name} {scores[name]:g}" for name in _DIMENSIONS if on_scale(scores.get(name)) and scores[name] <= _LOW]
+    if low and not any(named.values()):
+        yield f"{', '.join(low)} of {_HIGHEST}, and no error is listed"
+
+
+def _n_named(records: Any) -> int:
+    """How many different spans or texts a list names."""
+    listed = [record for record in _listed(records) if isinstance(record, Mapping)]
+    return len({str(record.get("spanIndex", record.get("text"))) for record in listed})
 
 
 def _believed(

@@ -1,0 +1,126 @@
+"""A judge that breaks the limits of the suite: the run is suspect, live and imported, and no baseline."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import steelyard.suites
+from parts.command import steelyard as run_steelyard
+from parts.judge_server import judge_server
+from parts.seed_snapshots import CATEGORIES, DIMENSIONS, SPANS, about, judged, result, snapshot
+
+FOLDER = Path(steelyard.suites.__file__).parent / "spans"
+LISTS = ("missedElements", "falsePositives", "taxonomyErrors", "granularityErrors")
+
+
+@pytest.fixture
+def own_prompts(tmp_path):
+    """A copy of the suite with ten prompts without gold, of which the built-in labeller finds spans."""
+    shutil.copytree(FOLDER, tmp_path / "own", ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    lines = [{"id": f"p{k}", "input": {"text": f"Wide Shot of a red fox at dusk, take {k}."}} for k in range(10)]
+    (tmp_path / "own" / "prompts.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
+    return tmp_path / "own"
+
+
+def reply(number=0, **changes):
+    """A judge's whole reply: 20 or 21 of 25, and nothing wrong."""
+    scores = dict(zip(DIMENSIONS, (4, 4, 4, 4, 4 + number % 2), strict=True))
+    categories = {name: {"coverage": 4, "precision": 4} for name in CATEGORIES}
+    nothing = {name: [] for name in LISTS}
+    whole = nothing | {"categoryScores": categories, "notes": "Fine.", "scores": scores}
+    return whole | {"totalScore": sum(scores.values())} | changes
+
+
+def run_judged_by(replies, tmp_path, *options):
+    with judge_server(*replies) as server:
+        judge = ("--judge", server.base_url, "--judge-model", "m-1", "--store", "runs.db")
+        return run_steelyard("run", "own", *judge, *options, cwd=tmp_path)
+
+
+def read(*command, cwd):
+    return run_steelyard(*command, "--store", "runs.db", cwd=cwd)
+
+
+@pytest.mark.usefixtures("own_prompts")
+def test_replies_without_the_schema_make_a_run_suspect_and_no_baseline(tmp_path):
+    """All ten replies hold scores alone: basic 100 %, and the suite allows 10 %. This was a PASS."""
+    ran = run_judged_by([{"scores": reply(k)["scores"]} for k in range(10)], tmp_path, "--quiet")
+    sentence = "the judge breaks 1 of the suite's 5 limits: basic 100.0 % is not <= 10.0 % (n 10)"
+    assert (ran.returncode, ran.stdout) == (4, f"AMBIGUOUS: SUSPECT: {sentence}; this run cannot tell\n")
+    locked = read("baseline", "set", "LAST", "--name", "release", cwd=tmp_path)
+    assert (locked.returncode, f"suspect: {sentence}" in locked.stderr) == (2, True)
+    forced = read("baseline", "set", "LAST", "--name", "release", "--force", "--reason", "old", cwd=tmp_path)
+    assert forced.returncode == 0, forced.stderr
+
+
+@pytest.mark.usefixtures("own_prompts")
+def test_broken_limits_are_the_first_reason_in_every_report(tmp_path):
+    wrong = [{"spanIndex": 99, "text": "x", "assignedRole": "shot.type", "expectedRole": "camera.lens"}]
+    # 7 of 10 votes complain of a span that is not there: 70 % of at most 20 %.
+    ran = run_judged_by([reply(k, taxonomyErrors=wrong if k < 7 else []) for k in range(10)], tmp_path)
+    sentence = "the judge breaks 1 of the suite's 5 limits: contradictions 70.0 % is not <= 20.0 % (n 10)"
+    assert ran.returncode == 4
+    bullets = [line for line in ran.stdout.splitlines() if line.startswith((" !", " -", " *"))]
+    assert bullets[0].startswith(" ! SUSPECT: the judge breaks 1 of the suite's 5 limits: contradictions")
+    data = json.loads(read("report", "LAST", "--json", cwd=tmp_path).stdout)
+    assert (data["suspect"][0], data["reasons"][0]) == (sentence, f"suspect: {sentence}")
+    files = {kind: tmp_path / f"report.{kind}" for kind in ("markdown", "html", "junit")}
+    read("report", "LAST", *(word for kind, path in files.items() for word in (f"--{kind}", path)), cwd=tmp_path)
+    markdown = files["markdown"].read_text()
+    assert "SUSPECT" in markdown.split("\n- ")[1]
+    page = files["html"].read_text()
+    assert 0 < page.index("SUSPECT: the judge breaks") < page.lower().index("pass rate")
+    assert f'message="suspect: {sentence}'.replace("<", "&lt;") in files["junit"].read_text()
+    compared = read("compare", "LAST", "LAST", cwd=tmp_path)
+    assert "run A is SUSPECT: the judge breaks 1 of the suite" in " ".join(compared.stdout.split())
+
+
+def test_an_imported_judge_that_breaks_a_limit_is_suspect_as_a_live_one(tmp_path):
+    wrong = [about(3, expectedRole="lighting.source")]  # the role that it has
+    results = [result(f"p{k}", judged((4, 4, 4, 4, 4 + k % 2), taxonomyErrors=wrong)) for k in range(4)]
+    (tmp_path / "old.json").write_text(json.dumps(snapshot(*results)))
+    imported = read("import", "old.json", "--suite", "spans", cwd=tmp_path)
+    limit = "the judge breaks 1 of the suite's 5 limits: contradictions 100.0 % is not <= 20.0 % (n 4)"
+    assert f"Suspect: {limit}." in imported.stdout
+    run_id = imported.stdout.split()[0]
+    shown = read("report", run_id, "--json", cwd=tmp_path)
+    assert json.loads(shown.stdout)["verdict"] == "AMBIGUOUS"
+    assert read("baseline", "set", run_id, "--name", "release", cwd=tmp_path).returncode == 2
+
+
+def test_full_marks_for_spans_that_the_judge_calls_false_itself_are_reported(tmp_path):
+    everything = [about(k, reason="other") for k in range(len(SPANS))]
+    contradicting = judged((5, 5, 5, 5, 5), falsePositives=everything, missedElements=[], taxonomyErrors=[])
+    results = [result(f"p{k}", judged((4, 4, 4, 4, 4 + k % 2))) for k in range(9)]
+    (tmp_path / "old.json").write_text(json.dumps(snapshot(*results, result("all-false", contradicting))))
+    run_id = read("import", "old.json", "--suite", "spans", cwd=tmp_path).stdout.split()[0]
+    data = json.loads(read("report", run_id, "--json", cwd=tmp_path).stdout)
+    # 1 of 10 votes, and the suite allows 5 %.
+    limit = "the judge breaks 1 of the suite's 5 limits: self_contradictions 10.0 % is not <= 5.0 % (n 10)"
+    assert data["suspect"][0] == limit
+    assert data["warnings"][0].startswith("1 of 10 votes give scores that do not fit the errors they list themselves")
+    shown = read("show", run_id, "all-false", cwd=tmp_path).stdout
+    assert "precision 5 of 5, and falsePositives lists 6 of 6" in " ".join(shown.split())
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({}, ""),
+        (
+            {"falsePositives": [about(k, reason="other") for k in range(3)]},
+            "precision 4 of 5, and falsePositives lists 3 of 6",
+        ),
+        ({"falsePositives": [about(0, reason="other")]}, ""),
+        ({"scores": dict.fromkeys(DIMENSIONS, 2)} | {name: [] for name in LISTS}, "and no error is listed"),
+        ({"scores": dict.fromkeys(DIMENSIONS, 3)} | {name: [] for name in LISTS}, ""),
+    ],
+)
+def test_scores_are_compared_with_the_lists_of_the_same_reply(changes, message):
+    from steelyard.suites.spans.cross_check import against_itself
+
+    found = list(against_itself(judged((4, 4, 4, 4, 4)) | changes, len(SPANS)))
+    assert bool(found) is bool(message)
+    assert not message or message in found[0]
