@@ -171,7 +171,7 @@ def test_a_lenient_judge_is_not_fit(run_in, tmp_path):
 def test_a_recorded_run_is_checked_without_a_call(run_in, tmp_path):
     with judge_server(verdict(5)) as server:
         path = write_judged(tmp_path / "my", health=HEALTH, **chat_judge(server))
-        run_in("run", path)
+        assert "SUSPECT: the judge breaks 2 of the suite's 3 limits" in run_in("run", path, code=4)
         data = json.loads(run_in("judge", "check", path, "--run", "LAST", "--json", code=1))
         assert len(server.requests) == 4
     assert data["format"] == "steelyard.judge/1"

@@ -221,7 +221,7 @@ def panel(server, *models, target=None):
 def test_judges_of_one_model_family_are_reported_with_the_verdict(folder):
     with judge_server(verdict(3), verdict(4)) as server:
         write(folder, lambda k: SCORES[k], n=12, **panel(server, "gpt-4o", "openai/gpt-4o-2024-08-06"))
-        found = json.loads(invoke("run", "judged", "--json", code=0))
+        found = json.loads(invoke("run", "judged", "--json", code=4))  # its kappa is below the suite's limit
         told = "judges gpt-4o and openai/gpt-4o-2024-08-06 of the panel are of one model family (gpt-4o)"
         assert any(told in each for each in found["disclosures"]), found["disclosures"]
         assert told in " ".join(invoke("audit", "judged", code=1).split())

@@ -39,7 +39,7 @@ from steelyard.analysis.judge.votes import (
     spread,
 )
 from steelyard.analysis.model import JudgeFigures, UsualScore
-from steelyard.analysis.wording import counted, distinguished, in_unit
+from steelyard.analysis.wording import distinguished, in_unit
 from steelyard.metrics.expressions import COMPARE, JUDGE_METRICS, Gate
 from steelyard.records import Mode, Verdict
 from steelyard.stats.agreement import agreement, allowed_agreement, flag_agreement, spearman, weighted_kappa
@@ -108,7 +108,8 @@ def broken_limits(results: Sequence[HealthResult]) -> str:
     """
     broken = sorted((item for item in results if item.broken), key=lambda item: item.verdict is not Verdict.FAIL)
     named = ", ".join(f"{item.text.split()[0]} {item.reason.partition('; ')[0]}" for item in broken)
-    return f"the judge breaks {len(broken)} of the suite's {counted(len(results), 'limit')}: {named}" if broken else ""
+    of = "the suite's limit" if len(results) == 1 else f"{len(broken)} of the suite's {len(results)} limits"
+    return f"the judge breaks {of}: {named}" if broken else ""
 
 
 _WITHOUT_REPLY = ("rules", "recorded")
