@@ -10,7 +10,7 @@ from parts.looped import for_every
 
 SOURCE = Path(steelyard.__file__).parent
 # Modules of the root that everybody may know.
-COMMON = {"redact", "errors", "frozen", "plugins", "records", "__version__"}
+COMMON = {"redact", "errors", "failures", "frozen", "plugins", "records", "__version__"}
 # Modules that suites may import besides `steelyard` itself.
 PUBLIC = {"steelyard.spans"}
 _DATA = {"suite", "store", "metrics", "stats"}

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from steelyard.api import Suite, import_run, run_suite, scorers
     from steelyard.decide.assignment import Experiment, arm_of, assign, is_exposed
     from steelyard.errors import MissingExtra, NotPassed, Problem, SteelyardError, SuiteError, TargetFailure, UsageError
+    from steelyard.failures import FailureCause, failure_causes
     from steelyard.judging.evidence import Checked, quoted
     from steelyard.metrics.own import Samples, metric
     from steelyard.records import Check, CheckState, Claim, Finding, Mark, RunHeader, Sample
@@ -35,6 +36,7 @@ __all__ = [
     "Checked",
     "Claim",
     "Experiment",
+    "FailureCause",
     "Fault",
     "Finding",
     "Mark",
@@ -67,6 +69,7 @@ __all__ = [
     "assign",
     "audit",
     "compare",
+    "failure_causes",
     "gate",
     "group_boxes",
     "history",
@@ -109,6 +112,8 @@ _HOMES = {
     "Checked": "steelyard.judging.evidence",
     "quoted": "steelyard.judging.evidence",
     "Experiment": "steelyard.decide.assignment",
+    "FailureCause": "steelyard.failures",
+    "failure_causes": "steelyard.failures",
     "Fault": "steelyard.scoring.base",
     "Finding": "steelyard.records",
     "Mark": "steelyard.records",

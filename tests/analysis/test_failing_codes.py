@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
+
+import pytest
 
 from parts.columns import Made, columns, suite
 from parts.described import summarise
 from steelyard.analysis.model import FailingCodes, Summary
-from steelyard.analysis.wording import failure_words
+from steelyard.failures import FailureCause, causes_of, failure_words
 
 SEVERITIES = {"NAME": "major", "DEATH": "critical", "THIN": "minor", "LOST": "major"}
 
@@ -63,12 +66,45 @@ class TestAmongFailingSamples:
 
 
 class TestFailureWords:
-    def test_the_message_is_taken_out_of_its_wrapping(self) -> None:
-        told = 'answered 401: {"error": {"message": "Incorrect API key provided", "type": "x"}}'
-        assert failure_words("http_401", told) == "http_401 Incorrect API key provided"
+    @pytest.mark.parametrize(
+        ("body", "text"),
+        [
+            (
+                {"error": {"message": "Incorrect API key", "type": "auth", "code": "invalid_api_key"}},
+                "invalid_api_key: Incorrect API key",
+            ),
+            ({"error": {"message": "Overloaded", "type": "overloaded_error"}}, "overloaded_error: Overloaded"),
+            ({"errors": [{"code": "MODEL_FAILURE", "message": "404 not found"}]}, "MODEL_FAILURE: 404 not found"),
+            ({"detail": {"code": "EMPTY_CONTENT", "message": "nothing to review"}}, "EMPTY_CONTENT: nothing to review"),
+            (
+                {"detail": [{"type": "missing", "loc": ["body", "content"], "msg": "Field required"}]},
+                "missing: Field required (body.content)",
+            ),
+            (
+                {"error": "invalid_grant", "error_description": "the code has expired"},
+                "invalid_grant: the code has expired",
+            ),
+            ({"error": "model not found"}, "model not found"),
+            ({"status_code": 404, "message": "no such model"}, "404: no such model"),
+            ([{"message": "first"}, {"message": "second"}, {"message": "third"}], "first (and 2 more)"),
+        ],
+    )
+    def test_code_and_message_are_taken_out_of_their_wrapping(self, body: object, text: str) -> None:
+        assert failure_words("http_401", f"answered 401: {json.dumps(body)}") == f"http_401 {text}"
 
     def test_other_messages_stay_as_they_are(self) -> None:
         assert failure_words("timeout", "no answer within 60 s") == "timeout no answer within 60 s"
         assert failure_words("http_500", 'answered 500: {"code": 7}') == 'http_500 {"code": 7}'
         assert failure_words("http_500", "answered 500: [1]") == "http_500 [1]"
         assert failure_words("connection", "") == "connection"
+
+    def test_ids_and_numbers_do_not_split_a_cause_and_codes_do(self) -> None:
+        failures = [
+            ("http_500", 'answered 500: {"code": "E1001", "message": "request 8f3a-11 took 31 s"}', 2),
+            ("http_500", 'answered 500: {"code": "E1001", "message": "request 77aa-02 took 54 s"}', 3),
+            ("http_500", 'answered 500: {"code": "E1002", "message": "request 77aa-02 took 54 s"}', 1),
+        ]
+        assert causes_of(failures) == [
+            FailureCause("http_500", "E1001", "request 8f3a-11 took 31 s", 5),
+            FailureCause("http_500", "E1002", "request 77aa-02 took 54 s", 1),
+        ]

@@ -99,7 +99,8 @@ def test_each_answer_comes_to_its_checks(store, suite):
         "late": (Outcome.TARGET_FAILED, of(not_run, not_run, not_run), None),
     }
     assert ending.counts.planned == len(CASES)
-    assert samples["late"].checks[0].detail == f"the call failed: {samples['late'].call_result.failure.kind}"
+    late = samples["late"].call_result.failure
+    assert samples["late"].checks[0].detail == f"the call failed: {late.kind} {late.message}"
     assert [finding.code for finding in samples["empty"].findings] == ["HOW_MANY", "KIND"]
     assert [finding.code for finding in samples["garbage"].findings] == ["FORMAT"]
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from parts.small_judge import FINE, answer, judge
 from steelyard import plugins
-from steelyard.analysis.wording import failure_reason
+from steelyard.failures import failure_reason
 from steelyard.judging.ask import rules_judges
 from steelyard.judging.evidence import complaint_check
 from steelyard.judging.judgement import JudgeReader

@@ -7,6 +7,7 @@ from typing import Any
 
 from steelyard.analysis.model import Pattern, Priority, SampleLine, Slice, Summary
 from steelyard.decide.gates import Decision, GateResult
+from steelyard.failures import FailureCause
 from steelyard.records import RunFacts, RunHeader, RunState, Verdict
 from steelyard.report.model import Report, SampleDetail
 from steelyard.stats.intervals import Estimate
@@ -249,6 +250,7 @@ def rich_report(**changes: Any) -> Report:
         slowest=[FAILED, line("part-007", 0.93, latency=8.1)],
         details=details,
         n_samples=50,
+        failure_causes=[FailureCause("timeout", "", "no answer within 60 s", 1)],
     )
     return replace(plain, **changes)
 
@@ -279,6 +281,7 @@ def inconclusive_report() -> Report:
         Decision(Verdict.INVALID, ("100.0 % inconclusive is above 5 %",), (gate,)),
         details=[detail(sample, answer=None, scores=[]) for sample in lines],
         n_samples=2,
+        failure_causes=[FailureCause("timeout", "", "no answer within 60 s", 2)],
     )
 
 
@@ -379,7 +382,8 @@ def hostile_report() -> Report:
         options=RunFacts(only=(everything,)),
     )
     decision = Decision(Verdict.FAIL, (everything,), (gate,))
-    return Report(head, summary, decision, [bad], [bad], details, 1)
+    causes = [FailureCause(everything, everything, everything, 1)]
+    return Report(head, summary, decision, [bad], [bad], details, 1, failure_causes=causes)
 
 
 EDGES = {

@@ -203,8 +203,14 @@ def test_failures_of_one_kind_are_counted_by_what_they_say(store):
         "target: recorded worker 0 is out of memory": 3,
         "target: recorded schema: no scores": 1,
     }
-    # Where not every sample was looked at, the kind is all that is known.
-    assert list(build_report(store, store.run(header.id), max_details=1).why_inconclusive.values()) == [4]
+    # However few samples are listed, all failures are counted.
+    few = build_report(store, store.run(header.id), max_details=1)
+    assert few.why_inconclusive == report.why_inconclusive
+    assert explained_counts(store, report) == explained_counts(store, few) == [3, 1]
+    assert [(cause.kind, cause.code, cause.message, cause.count) for cause in few.failure_causes] == [
+        ("recorded", "", "worker 0 is out of memory", 3),
+        ("recorded", "schema", "no scores", 1),
+    ]
 
 
 def test_scorers_that_broke_are_counted_by_what_they_say_and_explained(store):

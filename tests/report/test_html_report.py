@@ -125,7 +125,7 @@ def test_all_inconclusive_is_n_a_everywhere():
     words = Page(to_html(reports.inconclusive_report())).words()
     assert "⚠ INVALID" in words
     assert "n/a pass rate (score >= 75 %) n 0, 2 missing" in words
-    assert "Find out first why the calls failed: timeout (2)." in words
+    assert "Find out first why the calls failed: timeout no answer within 60 s (2)." in words
 
 
 def test_an_empty_run_says_so():

@@ -37,7 +37,7 @@ def test_the_verdict_and_the_pass_rate_come_first_and_the_signature_last():
 
 def test_the_parts_come_in_their_order():
     out = printed(reports.rich_report())
-    titles = ["Overall", "Fix first", "Gates", "Score distribution", "Common failure patterns", "Failures by kind"]
+    titles = ["Overall", "Fix first", "Gates", "Score distribution", "Common failure patterns", "Failures by cause"]
     titles += ["Slowest", "Worst", "Inconclusive", "Components", "By category", "By difficulty"]
     places = [out.index(f"\n{title}") for title in titles]
     assert places == sorted(places)

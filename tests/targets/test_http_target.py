@@ -206,6 +206,30 @@ async def test_an_error_marker_in_the_body_is_a_failure(bench, server):
     assert (await bench.ask("http", settings)).text == "fine"
 
 
+async def test_code_and_message_of_a_reported_error_stand_before_an_error_marker(bench, server):
+    error = {"code": "MODEL_FAILURE", "message": "404 model 'qwen:1b' not found"}
+    # A long body: the marker is far behind what an excerpt would show.
+    server.on("/", json_answer({"observations": [], "padding": "x" * 2000, "errors": [error]}))
+    settings = {"url": server.url("/"), "error_markers": ['"MODEL_FAILURE"']}
+    named = await bench.fail("http", settings | {"failed_if": "errors[]"})
+    assert str(named) == "MODEL_FAILURE: 404 model 'qwen:1b' not found (at errors[] of the body)"
+    marked = await bench.fail("http", settings)
+    assert "404 model 'qwen:1b' not found" in str(marked)
+    # An error page is no JSON, and its marker tells more than that.
+    server.on("/", text_answer("<html>upstream is down: MODEL_FAILURE</html>"))
+    page = await bench.fail(
+        "http", {"url": server.url("/"), "failed_if": "errors[]", "error_markers": ["MODEL_FAILURE"]}
+    )
+    assert page.kind == "reported_error"
+    assert "upstream is down" in str(page)
+
+
+async def test_the_error_of_a_long_refusal_is_reported_whole(bench, server):
+    body = {"trace": "x" * 500, "error": {"code": "MODEL_NOT_FOUND", "message": "no model qwen:1b"}}
+    server.on("/", json_answer(body, status=404))
+    assert str(await bench.fail("http", {"url": server.url("/")})) == "answered 404: MODEL_NOT_FOUND: no model qwen:1b"
+
+
 async def test_a_body_without_the_answer_is_a_failure_not_an_empty_answer(bench, server):
     server.on("/", json_answer({"other": 1}), text_answer("<html>"), json_answer({"a": ""}), json_answer({"a": None}))
     settings = {"url": server.url("/"), "answer": "a"}

@@ -21,7 +21,7 @@ from steelyard.web.runs import state_of
 
 COUNTED = {
     ("Score distribution", "Samples"),
-    ("Failures by kind", "Samples"),
+    ("Failures by cause", "Samples"),
     ("Errors by code", "In samples"),
     ("Top confusions", "Samples"),
     ("Errors by section", "Samples"),

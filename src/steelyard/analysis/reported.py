@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from steelyard.analysis import confidence, findings, latency, repeats, stability, variants
 from steelyard.analysis.findings import component_gain, failing_samples, pattern_samples, with_finding
 from steelyard.analysis.judge import figures
-from steelyard.analysis.wording import failure_reason
+from steelyard.failures import failure_reason
 from steelyard.metrics.own import RunData, Thing, one_value
 from steelyard.metrics.registry import (
     NO_INTERVAL,
@@ -424,20 +424,20 @@ def _inconclusive(data: RunData, at: At) -> Contributions:
         return figures.silent_texts(data, why)
     n_broken = report["overall"]["outcomes"].get(Outcome.JUDGE_FAILED, 0) - sum(silent.values())
     kind = next((kind for kind in failures if f"{why} ".startswith(f"target: {kind} ")), "")
-    alike = None if at.value == failures.get(kind, n_broken) else why.removeprefix("target: ")
+    alike = None if at.value == failures.get(kind, n_broken) else why.removeprefix(f"target: {kind} ")
     return data.things(_failed(kind, alike) if kind else _broken(alike))
 
 
 def _failed(kind: str, reason: str | None) -> Callable[[Sample, str], Iterator[Thing]]:
     """Samples whose call failed in one way, or for one reason."""
 
-    def same(wrong: str, divider: str) -> str:
-        failed, _, message = wrong.partition(divider)
-        return failure_reason(failed, message)[0]
+    key = None if reason is None else failure_reason(kind, reason)[0]
 
     def things(sample: Sample, wrong: str) -> Iterator[Thing]:
         failure = sample.call_result.failure
-        if failure is not None and failure.kind == kind and (reason is None or same(wrong, ": ") == same(reason, " ")):
+        if failure is None or failure.kind != kind:
+            return
+        if key is None or failure_reason(kind, failure.message)[0] == key:
             yield 1.0, wrong
 
     return things
@@ -462,6 +462,17 @@ INCONCLUSIVE = Reported(
     "in the order of the report",
     _inconclusive,
 )
+CAUSES = Reported(
+    "failure_causes.<n>",
+    "failure_causes[<n>].count",
+    "samples whose call failed with the code {code} and the message {message}",
+    "in the order of the report",
+    lambda data, at: data.things(_failed(at.item["kind"], _reported_words(at.item))),
+)
+
+
+def _reported_words(cause: Mapping[str, Any]) -> str:
+    return f"{cause['code']}: {cause['message']}" if cause["code"] else str(cause["message"])
 
 
 def _listed(where: str) -> Iterator[Reported]:
@@ -510,7 +521,7 @@ for _group in (
     stability.REPORTED,
     latency.REPORTED,
     variants.REPORTED,
-    (INCONCLUSIVE,),
+    (INCONCLUSIVE, CAUSES),
     tuple(item for where in ("samples", "worst", "slowest") for item in _listed(where)),
 ):
     register_reported(*_group)

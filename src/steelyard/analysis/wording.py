@@ -1,12 +1,10 @@
-"""Numbers and failures as text."""
+"""Numbers as text."""
 
 from __future__ import annotations
 
-import json
 import math
-import re
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from steelyard.records import AtLeast
 
@@ -154,44 +152,3 @@ def cached_in_words(reused: ReusedAnswers) -> str:
 def provider_cached_in_words(reused: ReusedAnswers) -> str:
     """`5 of 30 answers come from a cache of the provider`."""
     return f"{reused.provider_cached:,} of {reused.answers:,} answers come from a cache of the provider"
-
-
-# A failed call in a few words: the kind, and what the other side said of it without its wrapping.
-
-_ANSWERED = re.compile(r"^answered \d{3}: ?")
-_DIGIT = re.compile(r"\d")
-_SAID_IN = ("message", "detail", "error", "error_description", "title")
-
-
-def failure_words(kind: str, message: str) -> str:
-    """`http_401 Incorrect API key provided`; the kind alone when nothing more is known."""
-    text = " ".join(_stated(_ANSWERED.sub("", message.strip())).split())
-    return f"{kind} {text}".strip()
-
-
-def failure_reason(kind: str, message: str) -> tuple[str, str]:
-    """What tells the reason of a failure from others, and the reason in words.
-
-    Messages of servers hold numbers and ids that differ from call to call: words with a digit in them do not tell.
-    """
-    words = failure_words(kind, message)
-    same = (word for word in words.removeprefix(kind).split() if _DIGIT.search(word) is None)
-    return f"{kind} {' '.join(same)}", words
-
-
-def _stated(message: str) -> str:
-    """The message of an error that is JSON; any other message as it is."""
-    try:
-        body = json.loads(message)
-    except (ValueError, RecursionError):
-        return message
-    return _inside(body) or message
-
-
-def _inside(body: Any, depth: int = 3) -> str:
-    if isinstance(body, str):
-        return body
-    if not isinstance(body, dict) or not depth:
-        return ""
-    results = (_inside(body[name], depth - 1) for name in _SAID_IN if name in body)
-    return next((text for text in results if text), "")

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from steelyard.errors import SteelyardError
+from steelyard.failures import failure_words
 from steelyard.frozen import slotted
 from steelyard.plugins import UserCodeError, raised_in_words
 from steelyard.records import (
@@ -28,6 +29,9 @@ from steelyard.scoring.base import Wanted, looking_up
 from steelyard.scoring.evaluate import Evaluated, Evaluator
 from steelyard.suite.case import Case
 from steelyard.suite.mapping import sample_tags
+
+_LONGEST_REASON = 300
+"""Characters of a failure that a check shows."""
 
 
 class Evaluation:
@@ -63,7 +67,8 @@ class Evaluation:
         if call_result.failure is None:
             self._take(lambda: self._evaluate(calls))
         else:
-            self.sample.checks = evaluator.unrun(case, f"the call failed: {call_result.failure.kind}")
+            failure = failure_words(call_result.failure.kind, call_result.failure.message)
+            self.sample.checks = evaluator.unrun(case, f"the call failed: {failure[:_LONGEST_REASON]}")
 
     @classmethod
     def received(cls, evaluator: Evaluator, case: Case, sample: Sample, evaluated: Evaluated | None) -> Evaluation:

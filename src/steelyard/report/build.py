@@ -10,10 +10,10 @@ from typing import Any
 
 from steelyard.analysis.model import Summary
 from steelyard.analysis.summary import summarise_stored
-from steelyard.analysis.wording import failure_reason
 from steelyard.decide.baselines import stored_results
 from steelyard.decide.gates import Decision
 from steelyard.decide.verdict import as_ended, decide
+from steelyard.failures import FailureCause, causes_of, failure_reason
 from steelyard.frozen import frozen
 from steelyard.metrics.own import RunData
 from steelyard.records import SCORER_ERROR, CallResult, Outcome, RunHeader, Sample
@@ -89,6 +89,7 @@ def _built(
     # They say why calls failed, a scorer broke, or what a judge said does not count.
     explained = judged or bool(summary.failures) or summary.n_scorer_errors > 0
     details = _details(store, header, n_samples, max_details) if explained or not brief else []
+    causes = causes_of(store.failures(header.id)) if summary.failures else []
     slowest = [] if brief else store.some_samples(header.id, order="latency", limit=_N_SLOWEST, descending=True)
     return Report(
         header=header,
@@ -102,7 +103,8 @@ def _built(
             figure.code: store.findings(header.id, figure.code, limit=_MOST_FOUND)
             for figure in ([] if brief else summary.codes[:_MOST_CODES])
         },
-        why_inconclusive=_why_inconclusive(summary, details),
+        failure_causes=causes,
+        why_inconclusive=_why_inconclusive(summary, causes, details),
         spending=store.judge_spending(header.id) if judged or needs_models(header) else None,
         contested=_contested(store, header),
     )
@@ -117,23 +119,18 @@ def _contested(store: Store, header: RunHeader) -> tuple[tuple[str, str], ...]:
     return tuple((item.case_id, item.why) for item in contested_in(store, header))
 
 
-def _why_inconclusive(summary: Summary, details: list[SampleDetail]) -> dict[str, int]:
-    """The reasons with their counts; where the failures of a kind are not all at hand, one message stands for it."""
+def _why_inconclusive(summary: Summary, causes: Sequence[FailureCause], details: list[SampleDetail]) -> dict[str, int]:
+    """The reasons with their counts; where the samples on which scorers broke are not all at hand, one message stands
+    for all of them."""
     reasons = Counter(summary.judge.why_failed if summary.judge is not None else {})
     words: dict[str, str] = {}
-    counts: dict[str, Counter[str]] = {kind: Counter() for kind in summary.failures}
     broken: Counter[str] = Counter()
     for detail in details:
         kind, _, message = detail.line.why.partition(": ")
-        if detail.line.outcome == Outcome.TARGET_FAILED and kind in counts:
-            key, text = failure_reason(kind, message)
-            counts[kind][words.setdefault(key, f"target: {text}")] += 1
-        elif detail.line.outcome == Outcome.JUDGE_FAILED and kind == SCORER_ERROR:
+        if detail.line.outcome == Outcome.JUDGE_FAILED and kind == SCORER_ERROR:
             key, text = failure_reason("", message)
             broken[words.setdefault(key, text)] += 1
-    for kind, count in summary.failures.items():
-        available = counts[kind] or Counter({f"target: {kind}": count})
-        reasons.update(available if available.total() == count else {next(iter(available)): count})
+    reasons.update({f"target: {cause}": cause.count for cause in causes})
     if broken and (n_broken := summary.n_scorer_errors) > 0:
         reasons.update(broken if broken.total() == n_broken else {next(iter(broken)): n_broken})
     return dict(reasons.most_common())

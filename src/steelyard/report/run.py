@@ -123,7 +123,7 @@ def data(report: Report) -> dict[str, Any]:
         "codes": findings.codes_data(report),
         "charts": encode(charts_of(summary, report.header)),
         "n_shown": len(report.details),
-        **picked(report, "why_inconclusive", "worst", "slowest", "n_samples"),
+        **picked(report, "failure_causes", "why_inconclusive", "worst", "slowest", "n_samples"),
         "samples": encode(report.details),
     }
     for gate in [*results["gates"], *(gate for item in results["by_variant"] for gate in item["criteria"])]:
@@ -295,14 +295,17 @@ def _headline_figures(report: Report) -> list[tuple[str, str]]:
     figures = [(name, rows[name]) for name in shown if name in rows]
     figures = [(name, text) for name, text in figures if name == "Average" or not text.startswith("n/a")] + own
     flaky = repeats.flaky_in_words(report)
-    return [*figures, *([("Flaky", flaky)] if flaky else ()), ("Outcomes", wording.outcomes_sentence(report))]
+    figures += [("Flaky", flaky)] if flaky else []
+    # Where too many failed, the reasons of the verdict name them.
+    failed = "" if wording.commonest_failure(report) else wording.causes_in_words(report)
+    return [*figures, ("Outcomes", wording.outcomes_sentence(report)), *([("Failed calls", failed)] if failed else [])]
 
 
 def _fix_first(report: Report, most: int | None = None) -> list[doc.Section]:
     """What is worth most to fix, with what the average would be; then grave errors that have no weight."""
     if not report.summary.overall.average.n:
-        kinds = ", ".join(f"{kind} ({count:,})" for kind, count in report.summary.failures.items())
-        why = f" Find out first why the calls failed: {kinds}." if kinds else ""
+        causes = wording.causes_in_words(report)
+        why = f" Find out first why the calls failed: {causes}." if causes else ""
         return section("Fix first", doc.Bullets([doc.Bullet(f"Nothing was scored.{why}")]))
     texts = [(priority.sentence, _to_improve(report, priority.component)) for priority in report.summary.priorities]
     if not texts:
@@ -374,13 +377,15 @@ def slowest(report: Report) -> doc.Table:
 
 
 def failures(report: Report) -> doc.Table:
-    """How often a target or judge gave nothing, by kind."""
+    """How often calls of the system under test failed, and with which code and message."""
     return doc.table(
-        "Failures by kind",
-        sorted(report.summary.failures.items(), key=lambda item: -item[1]),
-        ("Kind", lambda item: item[0]),
-        ("Samples", lambda item: f"{item[1]:,}"),
-        selection=lambda item: Selection(failure=item[0]),
+        "Failures by cause",
+        report.failure_causes,
+        ("Kind", lambda cause: cause.kind),
+        ("Code", lambda cause: cause.code),
+        (doc.words("Message"), lambda cause: cause.message),
+        ("Samples", lambda cause: f"{cause.count:,}"),
+        selection=lambda cause: Selection(failure=cause.kind),
         note="inconclusive: these count neither for nor against the system",
     )
 

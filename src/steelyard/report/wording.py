@@ -23,6 +23,8 @@ from steelyard.suite.yaml import listed
 
 _KINDS = "what failed: "
 _LONGEST_REASON = 240
+_LONGEST_CAUSE = 120
+_MOST_CAUSES = 3
 _MOST_FAILING = 12
 _CONCLUSIVE = (Outcome.SCORED, Outcome.MALFORMED)
 
@@ -87,6 +89,10 @@ def all_reasons(report: Report) -> list[str]:
         f"{NOT_FINISHED}: {stopped}" if stopped and text.startswith(NOT_FINISHED) else text
         for text in report.decision.reasons
     ]
+    if report.failure_causes:
+        # The verdict knows only the kinds; here the codes and messages are known, too.
+        named = f"{_KINDS}{causes_in_words(report)}"
+        results = [named if reason.startswith(_KINDS) else reason for reason in results]
     if not why:
         return results
     # What failed is then said in full.
@@ -111,6 +117,14 @@ def commonest_failure(report: Report) -> str:
     reason, count = next(iter(report.why_inconclusive.items()))
     samples = "" if failed == planned else " samples"
     return f"{count:,} of {planned:,}{samples}: {clipped(reason, _LONGEST_REASON)}"
+
+
+def causes_in_words(report: Report) -> str:
+    """`MODEL_FAILURE: model 'm' not found (12), http_500 out of memory (2)`: why calls failed, with counts."""
+    causes = report.failure_causes
+    texts = [f"{clipped(str(cause), _LONGEST_CAUSE)} ({cause.count:,})" for cause in causes[:_MOST_CAUSES]]
+    more = sum(cause.count for cause in causes[_MOST_CAUSES:])
+    return ", ".join([*texts, *([f"for other reasons ({more:,})"] if more else [])])
 
 
 def badness(detail: SampleDetail) -> int:

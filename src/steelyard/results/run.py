@@ -80,6 +80,13 @@ class Run(Shown):
         return self.report.summary
 
     @property
+    def reasons(self) -> list[str]:
+        """Why the verdict is what it is, with why calls failed, as the report lists it."""
+        from steelyard.report.wording import all_reasons
+
+        return all_reasons(self.report)
+
+    @property
     def is_partial(self) -> bool:
         """Whether it is of a part of its suite, or has fewer repeats: so is its verdict."""
         from steelyard.analysis.summary import is_partial

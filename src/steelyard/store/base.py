@@ -334,6 +334,11 @@ class Store(Protocol):
         `inconclusive`."""
         ...
 
+    def failures(self, run_id: str) -> list[tuple[str, str, int]]:
+        """Every kind and message of a failed call of the system under test, with how many samples have it, in the order
+        of the plan."""
+        ...
+
     def page(self, run_id: str, selection: Selection | None = None, **place: Any) -> Page:
         """Some samples of a selection. `place` is what `PageRequest` has beside it: the order (`plan`, `score`,
         `latency`, `case`), the cursor (`more` of a page, or the position of a sample), and how many."""

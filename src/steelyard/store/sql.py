@@ -65,6 +65,11 @@ WHERE s.run = ? AND {timed("a.latency", "a.failure_kind")} > 0 ORDER BY a.latenc
     "inconclusive": f"""
 SELECT seq FROM samples WHERE run = ? AND outcome <> 'scored' AND outcome IN {INCONCLUSIVE} ORDER BY seq LIMIT ?""",  # noqa: S608 - our own words
 }
+_FAILURES = """
+SELECT a.failure_kind, a.failure_message, count(*), min(s.seq)
+FROM samples s JOIN calls a ON a.run = s.call_run AND a.seq = s.seq
+WHERE s.run = ? AND a.failure_kind IS NOT NULL GROUP BY a.failure_kind, a.failure_message ORDER BY min(s.seq)
+"""
 # From when each call was sent: what waited for its turn under an open load says nothing about the target.
 # A run whose calls timed out says nothing of how fast the target is: the next one would look far too fast.
 _LATENCIES = """
@@ -293,6 +298,11 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
             run = self._number(session, run_id)
             result = session.execute(sql, (run, limit))
             return samples_at(session, run, [row[0] for row in result])
+
+    def failures(self, run_id: str) -> list[tuple[str, str, int]]:
+        with self.database.reading() as session:
+            rows = session.execute(_FAILURES, (self._number(session, run_id),))
+            return [(from_stored(kind), from_stored(message or ""), int(count)) for kind, message, count, _ in rows]
 
     def excerpts(self, run_id: str, positions: Sequence[int], *, most: int) -> dict[int, Excerpt]:
         """By place in the plan, samples with at most so many characters of their answers; what is not there is left

@@ -352,10 +352,10 @@ class _Connection(asyncio.Protocol):
         return TargetFailure("garbage", f"{self._place} sent something that is not HTTP: {excerpt_of(message)}")
 
 
-def excerpt_of(text: str) -> str:
+def excerpt_of(text: str, longest: int = _EXCERPT) -> str:
     """The beginning of a body on one line, for messages."""
-    short = " ".join(text[: 2 * _EXCERPT].split())[:_EXCERPT]
-    return short if len(text) <= _EXCERPT else short + " ..."
+    short = " ".join(text[: 2 * longest].split())[:longest]
+    return short if len(text) <= longest else short + " ..."
 
 
 def without_query(url: URL) -> str:

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from yarl import URL
 
 from steelyard.errors import Problem, SuiteError, TargetFailure
+from steelyard.failures import reported_error
 from steelyard.redact import SecretRedactor, looks_secret
 from steelyard.suite.case import MISSING, Getter, compile_path, digest
 from steelyard.targets.base import (
@@ -302,6 +303,11 @@ def refuse_secrets_in(url: str) -> str:
 # From the body of an HTTP answer to the reply: the answer's text, its measures, or why there is none.
 
 
+_LONGEST_ERROR = 1_000
+_BEFORE_MARKER = 40
+"""Characters of the body before an error marker that a message shows with it."""
+
+
 class AnswerTaker:
     """Takes the reply out of what was received, as the settings say."""
 
@@ -325,18 +331,32 @@ class AnswerTaker:
         """The answer with its measures; TargetFailure when the body reports a failure or holds no answer."""
         if not 200 <= received.status < 300:
             return _response(received, received.text)
-        for marker in self._markers:
-            if marker in received.text:
-                raise _reported(received, f"the body holds {marker!r}, an error marker: {excerpt_of(received.text)}")
-        if self._answer is None and not self._failed_if and not self._usage:
-            return _response(received, received.text)
-        data = json_of(received)
+        needs_json = bool(self._answer is not None or self._failed_if or self._usage)
+        try:
+            data = json_of(received) if needs_json else None
+        except TargetFailure:
+            self._raise_if_marked(received)  # an error page is no JSON, and its marker tells more
+            raise
+        # What stands at a path is the error itself, with its code and message; a marker only shows that there is one.
         for path, get in self._failed_if:
             if value := get(data):
-                raise _reported(received, f"the body reports a failure at {path}: {excerpt_of(to_json(value))}")
+                error = reported_error(value)
+                message = f"{excerpt_of(error, _LONGEST_ERROR)} (at {path} of the body)" if error else ""
+                raise _reported(
+                    received, message or f"the body reports a failure at {path}: {excerpt_of(to_json(value))}"
+                )
+        self._raise_if_marked(received)
+        if not needs_json:
+            return _response(received, received.text)
         text = self._text(received, data)
         measures = self._measures(data)
         return _response(received, text, **(measures | {"cached": measures.get("cached", False) or received.cached}))
+
+    def _raise_if_marked(self, received: Received) -> None:
+        for marker in self._markers:
+            if (at := received.text.find(marker)) >= 0:
+                around = received.text[max(0, at - _BEFORE_MARKER) :]
+                raise _reported(received, f"the body holds {marker!r}, an error marker: {excerpt_of(around)}")
 
     def _text(self, received: Received, data: Any) -> str:
         if self._answer is None:

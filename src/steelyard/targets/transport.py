@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 from yarl import URL
 
 from steelyard.errors import TargetFailure
+from steelyard.failures import reported_error
 from steelyard.targets.connection import Connections, HttpRequest, Proxies, excerpt_of, without_query
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _MOST_REDIRECTS = 5
 _WORTH_RETRYING = frozenset({408, 425})
 _EXCERPT = 200
+_LONGEST_ERROR = 1_000
 _REFUSAL = 65_536
 """Bytes of the body of an error that are read."""
 _NOT_TEXT = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"})
@@ -309,6 +311,10 @@ def refused_by_status(status: int, text: str, retry_after: str | None = None) ->
     # A 503 that names no time is a service that is down, not one that asks for patience.
     throttled = status in (429, 529) or (status == 503 and wait is not None)
     excerpt = " ".join(text[: 2 * _EXCERPT].split())[:_EXCERPT]
+    if len(text) > _EXCERPT:
+        # What a long error says stands anywhere in it.
+        with contextlib.suppress(ValueError, RecursionError):
+            excerpt = reported_error(json.loads(text))[:_LONGEST_ERROR] or excerpt
     return TargetFailure(
         f"http_{status}",
         f"answered {status}" + (f": {excerpt}" if excerpt else " with an empty body"),

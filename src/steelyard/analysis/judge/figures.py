@@ -10,7 +10,7 @@ from typing import Any
 from steelyard.analysis.judge.model import Judged
 from steelyard.analysis.judge.votes import FAILED, DescribedRubric, Labels, described_rubric, is_unanswered, was_cut_off
 from steelyard.analysis.model import BoundFigure, JudgeFigures, UsualScore
-from steelyard.analysis.wording import failure_reason
+from steelyard.failures import failure_reason
 from steelyard.metrics.own import RunData, Thing
 from steelyard.metrics.registry import Aggregate, At, Contributions, Level, Reported
 from steelyard.records import Judgement, Sample, Vote
