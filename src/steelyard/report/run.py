@@ -95,7 +95,7 @@ def brief(report: Report, more: Sequence[doc.Block] = (), next_step: str = "") -
         blocks: list[doc.Block] = [headline(report, most=size)]
         if report.decision.verdict is not Verdict.INVALID:
             blocks += [
-                *section("Overall", doc.Facts(_headline_figures(report))),
+                *section("Overall", doc.Facts(_headline_figures(report, size))),
                 *table_section(gates.failing(report, size)),
                 *_fix_first(report, min(size, _MOST_WORTH)),
                 *_worst_cases(report, size),
@@ -278,7 +278,7 @@ def overall(report: Report) -> list[tuple[str, str]]:
     return rows
 
 
-def _headline_figures(report: Report) -> list[tuple[str, str]]:
+def _headline_figures(report: Report, most: int) -> list[tuple[str, str]]:
     rows = dict(overall(report)) | dict(repeats.latency(report)[:1])
     shown = ["Average", "Latency p95", "Answered calls", "Calls", "Cost", "Cost of judging"]
     attempts = report.summary.attempts
@@ -297,8 +297,10 @@ def _headline_figures(report: Report) -> list[tuple[str, str]]:
     flaky = repeats.flaky_in_words(report)
     figures += [("Flaky", flaky)] if flaky else []
     # Where too many failed, the reasons of the verdict name them.
-    failed = "" if wording.commonest_failure(report) else wording.causes_in_words(report)
-    return [*figures, ("Outcomes", wording.outcomes_sentence(report)), *([("Failed calls", failed)] if failed else [])]
+    causes = "" if wording.commonest_failure(report) else wording.causes_in_words(report)
+    failed = clipped(causes, _LONGEST_LINE if most > 1 else _LONGEST_NAME)
+    outcomes = wording.outcomes_sentence(report)
+    return [*figures, ("Outcomes", f"{outcomes}; failed calls: {failed}" if failed else outcomes)]
 
 
 def _fix_first(report: Report, most: int | None = None) -> list[doc.Section]:
