@@ -9,6 +9,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from steelyard import plugins
+from steelyard.errors import UsageError
 from steelyard.results.run import Run
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.build.suite import build_suite
@@ -49,8 +50,10 @@ class Suite:
         passing = others.pop("pass_", passing)
         data: dict[str, Any] = {"suite": name, "cases": _cases(cases), "target": target, **others}
         if score is not None:
-            data["score"] = dict(score)
+            data["score"] = dict(score) if isinstance(score, Mapping) else score
         if expect is not None:
+            data["expect"] = expect
+        if isinstance(expect, Mapping):
             data["expect"] = {
                 check: dict(part) if isinstance(part, Mapping) else part for check, part in expect.items()
             }
@@ -59,7 +62,9 @@ class Suite:
         if passing is not None:
             data["pass"] = passing
         if gates:
-            data["gates"] = list(gates)
+            data["gates"] = list(gates) if isinstance(gates, tuple | set | frozenset) else gates
+        if not isinstance(folder, str | Path | None):
+            raise UsageError(f"Suite: folder is a path; found {folder!r:.60} ({type(folder).__name__})")
         file = _file_of(caller)
         located = Located(data, file.name if file else "", {(): caller.f_lineno} if file else {})
         home = Path(folder) if folder is not None else file.parent if file else Path.cwd()
@@ -74,11 +79,11 @@ class Suite:
 
         `store` is the address of a store, `options` are those of `RunOptions` (repeats, concurrency, cache, ...).
         """
-        return run_suite(self.model, store=store, **options)
+        return run_suite(self, store=store, **options)
 
 
 def run_suite(
-    suite: SuiteModel,
+    suite: SuiteModel | Suite,
     *,
     store: str | None = None,
     env: Mapping[str, str] | None = None,
@@ -91,27 +96,42 @@ def run_suite(
     process's own. `show_progress` tells on standard error what is done. `options` are those of `RunOptions` (repeats,
     concurrency, ...).
     """
-    from steelyard.engine.plan import RunOptions
+    from steelyard.engine.plan import run_options
     from steelyard.engine.writer import progress_of
     from steelyard.runner.run import run_decided
     from steelyard.store.sql import open_store
 
+    model, wanted = _loaded("run_suite", suite), run_options("run_suite", options)
+    if not isinstance(env, Mapping | None):
+        raise UsageError(f"run_suite: env maps names of variables to values; found {env!r:.60} ({type(env).__name__})")
     with open_store(store) as opened:
-        with progress_of(suite.name, quiet=not show_progress) as progress:
-            result, ending = run_decided(suite, opened, RunOptions(**options), progress, env)
+        with progress_of(model.name, quiet=not show_progress) as progress:
+            result, ending = run_decided(model, opened, wanted, progress, env)
         report = result.report(opened)
-        return Run(report.header, store, report=report, suite=suite, interrupted=ending.interrupted)
+        return Run(report.header, store, report=report, suite=model, interrupted=ending.interrupted)
 
 
-def import_run(suite: SuiteModel, file: str | Path, *, store: str | None = None) -> Run:
+def import_run(suite: SuiteModel | Suite, file: str | Path, *, store: str | None = None) -> Run:
     """A results file in the suite's own format as a run in the store; SnapshotError when it is no such file."""
     from steelyard.report.build import build_report
     from steelyard.runner.imports import import_foreign
     from steelyard.store.sql import open_store
 
+    model = _loaded("import_run", suite)
+    if not isinstance(file, str | Path):
+        raise UsageError(f"import_run: file is a path; found {file!r:.60} ({type(file).__name__})")
     with open_store(store) as opened:
-        report = build_report(opened, import_foreign(suite, opened, Path(file)).header)
-        return Run(report.header, store, report=report, suite=suite)
+        report = build_report(opened, import_foreign(model, opened, Path(file)).header)
+        return Run(report.header, store, report=report, suite=model)
+
+
+def _loaded(function: str, suite: Any) -> SuiteModel:
+    """The model of a suite; UsageError for anything that is not one, such as its path."""
+    model = getattr(suite, "model", suite)
+    if isinstance(model, SuiteModel):
+        return model
+    hint = f": {function}(load_suite({str(suite)!r}))" if isinstance(suite, str | Path) else ""
+    raise UsageError(f"{function} takes a loaded suite; found {suite!r:.60} ({type(suite).__name__}){hint}")
 
 
 def _cases(given: Any) -> Any:

@@ -13,6 +13,7 @@ import yaml
 from parts.command import invoke
 from parts.github_runner import run_action
 from parts.small_suite import write_suite
+from parts.transcript import blocks
 
 ROOT = Path(__file__).parents[2]
 # Wrong from the tenth case on; what it answers and prints is meant for the runner.
@@ -73,6 +74,29 @@ def evaluate(checkout, **inputs):
         name.replace("_", "-"): value for name, value in inputs.items()
     }
     return run_action(ROOT, checkout, given)
+
+
+def test_the_step_of_the_page_on_ci_works_as_written(tmp_path, monkeypatch):
+    page = (ROOT / "docs/ci.md").read_text()
+    for block in blocks(page):
+        if block.file and block.language != "diff":
+            (tmp_path / block.file).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / block.file).write_text(block.text)
+    monkeypatch.chdir(tmp_path)
+    invoke("ci", "evals/parity", "--save", "evals/release.json")
+    (step,) = [
+        step
+        for block in blocks(page)
+        if block.text.startswith("steps:")
+        for step in yaml.safe_load(block.text)["steps"]
+    ]
+    done = run_action(ROOT, tmp_path, step["with"] | {"install": "false", "python": sys.executable})
+    assert done.code == 0, done.stderr
+    assert done.outputs["verdict"] == "PASS"
+    assert "--max-cost 2" in step["with"]["options"]
+    assert (
+        "the spending limit of 2 does not count calls of the python target whose answers state no cost" in done.stderr
+    )
 
 
 def test_a_run_that_passes_ends_with_0_and_its_summary_says_how_it_compares(checkout):

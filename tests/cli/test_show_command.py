@@ -174,3 +174,33 @@ def test_a_small_cost_is_written_as_in_the_report(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"case": "a", "answer": "x", "cost": 0.0000065}')
     assert "0.00000650" in invoke("run", ".")
     assert "0.00000650" in invoke("show", "LAST", "a")
+
+
+def test_a_sample_is_found_by_its_name_as_reports_print_it(tmp_path):
+    names = ["lookup-2", "lookup-2#1", "odd [x]"]
+    cases = [{"id": name, "input": name, "expected": {"word": "right"}} for name in names]
+    suite = tmp_path / "named"
+    suite.mkdir()
+    (suite / "suite.yaml").write_text(
+        "suite: named\ncases: {files: cases.json}\ntarget: {python: 'system:answer'}\nrepeats: 2\n"
+        "variants: {style: [plain, loud]}\nscore: {word: {exact: {expected: expected.word}}}\n"
+    )
+    (suite / "cases.json").write_text(json.dumps(cases))
+    (suite / "system.py").write_text(
+        "def answer(case, variant, repeat):\n    return f'{case.id}/{variant.values[\"style\"]}/{repeat + 1}'\n"
+    )
+    invoke("run", suite, "--quiet")
+    printed = invoke("report", "LAST")
+    assert "lookup-2 [plain] #1" in printed
+    for name, answer in {
+        "lookup-2 [plain] #2": "lookup-2/plain/2",
+        "lookup-2#2": "lookup-2/loud/2",  # the first variant in the alphabet
+        "lookup-2#1": "lookup-2#1/loud/1",  # there is a case of that id
+        "lookup-2 [loud] #2": "lookup-2/loud/2",
+        "lookup-2[loud]": "lookup-2/loud/1",
+        "odd [x] [loud] #1": "odd [x]/loud/1",
+        "odd [x] #2": "odd [x]/loud/2",
+    }.items():
+        assert json.loads(invoke("show", "LAST", name, "--json"))["answer"] == answer, name
+    assert "it has repeats 1 to 2, loud, plain" in invoke("show", "LAST", "lookup-2 #9", code=2)
+    assert "did you mean lookup-2" in invoke("show", "LAST", "lookup-3 #1", code=2)

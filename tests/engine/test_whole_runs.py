@@ -253,6 +253,21 @@ def test_a_spending_limit_without_a_price_is_a_mistake_and_the_paid_answer_is_ke
     assert len(samples_of(store, header)) == len(server.requests) == 1
 
 
+def test_a_spending_limit_does_not_stop_or_slow_a_function_that_states_no_cost(store, tmp_path):
+    suite = load_suite(write_suite(tmp_path / "s", n=6))
+    (suite.folder / "system.py").write_text(
+        "import asyncio\n\nat_once = [0, 0]\n\n"
+        "async def answer(case):\n    at_once[0] += 1\n    at_once[1] = max(at_once)\n    await asyncio.sleep(0.2)\n"
+        "    at_once[0] -= 1\n    return {'word': f'word {at_once[1]}'}\n"
+    )
+    header, ending = run.run(suite, store, RunOptions(max_cost=1.0, concurrency=5))
+    assert (header.state, ending.stopped, ending.unpriced) == (RunState.ENDED, None, True)
+    answers = [sample.call_result.text for sample in samples_of(store, header).values()]
+    # The first goes alone; once its answer shows that calls are free, the other five go at once.
+    assert answers[0] == '{"word": "word 1"}'
+    assert answers[-1] == '{"word": "word 5"}'
+
+
 def test_a_spending_limit_stops_in_time_and_the_rest_can_be_resumed(server, store, tmp_path):
     # 1,000 tokens in and none out at 100 a million: 0.1 a call.
     server.on("/v1/chat/completions", chat_answer('{"word": "x"}', tokens=(1000, 0)))

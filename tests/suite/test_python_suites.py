@@ -198,3 +198,56 @@ def test_importing_steelyard_imports_nothing_heavy():
     code = f"import sys, steelyard; print([name for name in {heavy!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+CASES = [{"id": "a", "input": "x", "expected": "x"}]
+GOOD = {"cases": CASES, "target": lambda case: case.input, "score": {"same": lambda answer, case: answer == "x"}}
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (
+            lambda suite: steelyard.run_suite("evals/mine"),
+            "run_suite takes a loaded suite; found 'evals/mine' (str): run_suite(load_suite('evals/mine'))",
+        ),
+        (lambda suite: steelyard.run_suite(None), "run_suite takes a loaded suite; found None (NoneType)"),
+        (lambda suite: suite.run(repeat=3), "run_suite: unknown key 'repeat': did you mean repeats?"),
+        (lambda suite: suite.run(repeats="3"), 'run_suite: repeats must be a whole number; found "3" (text)'),
+        (lambda suite: suite.run(repeats=0), "run_suite: repeats must be at least 1; found 0 (a number)"),
+        (lambda suite: suite.run(repeats=True), "run_suite: repeats must be a whole number; found true (true/false)"),
+        (lambda suite: suite.run(concurrency=0), "run_suite: concurrency must be at least 1; found 0 (a number)"),
+        (lambda suite: suite.run(timeout="x"), 'run_suite: timeout must be a number; found "x" (text)'),
+        (lambda suite: suite.run(cache="yes"), 'run_suite: cache must be true or false; found "yes" (text)'),
+        (lambda suite: suite.run(resume=True), "run_suite: resume must be text; found true (true/false)"),
+        (lambda suite: suite.run(max_inconclusive=5), "run_suite: max_inconclusive: 5 is above 1: write 5 % or 0.05"),
+        (lambda suite: suite.run(store=3), "a store is a path or an address; found 3 (int)"),
+        (
+            lambda suite: steelyard.run_suite(suite, env="A=1"),
+            "run_suite: env maps names of variables to values; found 'A=1' (str)",
+        ),
+        (lambda suite: steelyard.load_suite(3), "load_suite takes the path or the name of a suite; found 3 (int)"),
+        (lambda suite: steelyard.audit(3), "load_suite takes the path or the name of a suite; found 3 (int)"),
+        (
+            lambda suite: steelyard.import_run("mine", "results.json"),
+            "import_run takes a loaded suite; found 'mine' (str): import_run(load_suite('mine'))",
+        ),
+        (lambda suite: steelyard.import_run(suite, 3), "import_run: file is a path; found 3 (int)"),
+        (lambda suite: Suite("s", **GOOD | {"score": 3}), "score must be a group of keys; found 3 (a number)"),
+        (lambda suite: Suite("s", **GOOD, expect=["a"]), 'expect must be a group of keys; found ["a"] (a list)'),
+        (lambda suite: Suite("s", **GOOD, gates="pass_rate > 0"), 'gates must be a list; found "pass_rate > 0" (text)'),
+        (lambda suite: Suite("s", **GOOD, folder=3), "Suite: folder is a path; found 3 (int)"),
+    ],
+)
+def test_a_wrong_value_in_python_is_one_sentence(call, sentence, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(steelyard.SteelyardError) as caught:
+        call(Suite("s", **GOOD))
+    message = str(caught.value)
+    assert message.partition(".py:")[2].partition(": ")[2] == sentence if ".py:" in message else message == sentence
+    assert "\n" not in message
+
+
+def test_a_suite_and_a_path_of_a_store_are_taken_as_they_are(tmp_path):
+    run = steelyard.run_suite(Suite("s", **GOOD), store=tmp_path / "runs.db", repeats=2, max_inconclusive="10 %")
+    assert (run.average.value, run.average.n) == (1.0, 2)

@@ -149,10 +149,14 @@ VOTES = {"most": "rrw rwr wrr", "few": "rww rrr rrr", "one": "www rrr rrr", "unk
 @pytest.mark.parametrize(
     ("rule", "kinds"),
     [
-        # By hand. One variant that never passes is not outvoted by the others.
-        ("majority", {"most": "", "few": "failure", "one": "failure", "unknown": "error"}),
-        ("all", {"most": "failure", "few": "failure", "one": "failure", "unknown": "error"}),
-        ("first", {"most": "failure", "few": "", "one": "failure", "unknown": ""}),
+        # By hand, those of the tests that do not pass. A variant has a test of its own.
+        ("majority", {"few[x]": "failure", "one[x]": "failure", "unknown[x]": "error"}),
+        (
+            "all",
+            {f"most[{style}]": "failure" for style in "xyz"}
+            | {"few[x]": "failure", "one[x]": "failure", "unknown[x]": "error"},
+        ),
+        ("first", {"most[z]": "failure", "one[x]": "failure"}),
     ],
 )
 def test_repeats_count_as_the_suite_says_under_every_variant(tmp_path, rule, kinds):
@@ -172,7 +176,56 @@ def test_repeats_count_as_the_suite_says_under_every_variant(tmp_path, rule, kin
     for name, rows in (("cases", cases), ("answers", answers)):
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     run = SuiteRun(str(tmp_path), tmp_path, {"store": str(tmp_path / "runs.db")}, "votes")
-    assert {name: run.result(name, lambda: set(VOTES), None).kind for name in VOTES} == kinds
+    tests = [f"{name}[{style}]" for name in VOTES for style in "xyz"]
+    results = {name: run.result(name, lambda: set(tests), None).kind for name in tests}
+    assert {name: kind for name, kind in results.items() if kind} == kinds
+
+
+ODD_IDS = ["a[1]", "a[1", "b::c", "b::c[d::e]", "x%3Ay", "sp ace \u00fc", "x - y", "pa/th\\q", "]", "::"]
+# Under the style `plain` all are wrong but `a[1`, and under `loud [x::y]` all are right but `b::c`.
+ODD_SYSTEM = """from pathlib import Path
+
+def answer(case, variant):
+    style = variant.values["style"]
+    with (Path(__file__).parent / "calls.txt").open("a") as calls:
+        calls.write(f"{case.id}|{style}\\n")
+    return "right" if (case.id == "a[1") == (style == "plain") or (case.id, style) == ("::", "plain") else "wrong"
+"""
+
+
+def test_tests_of_odd_ids_and_of_variants_run_again_alone(folder):
+    suite = SUITE.replace("pass_rate >= 40 %, ", "") + 'variants: {style: [plain, "loud [x::y]"]}\n'
+    (folder / "capitals/suite.yaml").write_text(suite)
+    rows = [{"id": name, "input": "", "expected": {"city": "right"}} for name in ODD_IDS]
+    (folder / "capitals/cases.yaml").write_text(json.dumps(rows))
+    (folder / "capitals/system.py").write_text(ODD_SYSTEM)
+    (folder / "test_it.py").write_text(
+        "from steelyard import steelyard_suite\ntest_odd = steelyard_suite('capitals')\n"
+    )
+    log = folder / "capitals/calls.txt"
+
+    def asked(*arguments):
+        """What is asked when pytest is run so."""
+        log.unlink(missing_ok=True)
+        steelyard("-q", *arguments, cwd=folder, env=ENV, module="pytest")
+        return sorted(tuple(line.split("|")) for line in log.read_text().splitlines())
+
+    assert len(asked()) == 20
+    wrong = sorted([(name, "plain") for name in ODD_IDS if name not in ("a[1", "::")] + [("a[1", "loud [x::y]")])
+    # `a[1` and `a[1]` are one id to pytest once it has read them back.
+    assert [cell for cell in asked("--lf") if not cell[0].startswith("a[1")] == [
+        cell for cell in wrong if not cell[0].startswith("a[1")
+    ]
+    collected = steelyard("-q", "--collect-only", cwd=folder, env=ENV, module="pytest").stdout.splitlines()
+    ids = [line for line in collected if line.startswith("test_it.py::")][:20]
+    assert len(set(ids)) == 20
+    cells = [(name, style) for name in ODD_IDS for style in ("plain", "loud [x::y]")]
+    for node, cell in zip(ids, cells, strict=True):
+        if cell[0] in ("b::c[d::e]", "x%3Ay", "sp ace \u00fc", "::"):
+            assert asked(node) == [cell], node
+    assert asked(ids[0], ids[5]) == [cells[0], cells[5]]  # under two variants, and nothing else
+    assert asked("-k", "b::c[d::e] and plain") == [("b::c[d::e]", "plain")]
+    assert asked("--steelyard", "capitals", f"capitals/suite.yaml::{ids[4].partition('::test_odd::')[2]}") == [cells[4]]
 
 
 def test_workers_of_xdist_ask_every_case_once_for_one_run(folder, monkeypatch):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import re
 import sys
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -50,7 +52,7 @@ def show_command(
     """Show one sample: request, answer, expected and got, scores, findings, judge.
 
     RUN is a run's name, the beginning of it, LAST, LAST~1 for the one before, a baseline (@release), or a snapshot file
-    (.json). CASE is the id of a case.
+    (.json). CASE is the id of a case, or the name of a sample as reports print it: 'lookup-2 #1', 'lookup-2 [v] #1'.
     """
     from steelyard.report.build import shown_sample
     from steelyard.results.find import FoundRuns
@@ -59,7 +61,12 @@ def show_command(
     with ExitStack() as opened:
         store, name = FoundRuns(store_url, opened).find(run)
         header = store.run(name)
-        samples = store.repeats(header.id, case, limit=_MOST_REPEATS)
+        samples = []
+        for name, variant_named, repeat_named in _readings(case):
+            samples = store.repeats(header.id, name, limit=_MOST_REPEATS)
+            if samples:
+                case, variant, repeat = name, variant or variant_named, repeat or repeat_named
+                break
         if not samples:
             raise UsageError(_no_case(store, header, case))
         place = _chosen(samples, header, case, variant, repeat).position
@@ -72,6 +79,17 @@ def show_command(
     document = shown.document(full=full)
     others = [f"1 of {len(samples)} samples of the case: --repeat and --variant show others"] if samples[1:] else []
     print_document(replace(document, last=others))
+
+
+def _readings(name: str) -> Iterator[tuple[str, str | None, int | None]]:
+    """What a name may stand for: the id of a case, or `id [variant] #2` as reports print it, with or without spaces."""
+    yield name, None, None
+    printed = re.fullmatch(r"(.+?)\s*#([1-9]\d*)", name, re.DOTALL)
+    of_case, repeat = (printed[1], int(printed[2])) if printed else (name, None)
+    if printed:
+        yield of_case, None, repeat
+    for bracket in re.finditer(r"\s*\[", of_case) if of_case.endswith("]") else ():
+        yield of_case[: bracket.start()], of_case[bracket.end() : -1], repeat
 
 
 def _chosen(samples: list[Repeat], header: RunHeader, case: str, variant: str | None, repeat: int | None) -> Repeat:

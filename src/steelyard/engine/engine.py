@@ -128,6 +128,8 @@ class Ending:
     """Under an open load, calls that were due and had to wait because as many as may be were under way."""
     spent: float = 0.0
     """What the calls of this run have cost so far, as far as that is known."""
+    unpriced: bool = False
+    """Whether a target that may be free gave answers that state no cost."""
     loop_lag: float | None = None
     """Seconds that the event loop was late on average while calls were made; None when it cannot be told."""
     scoring: ScoringTime | None = None
@@ -170,6 +172,8 @@ class Engine:
         self._judges = judges
         self._target = target
         self._makes_no_calls = getattr(target, "makes_no_calls", False)
+        self._may_be_free = getattr(target, "may_be_free", False)
+        self._unpriced = False
         self._limits = limits
         self._store = store
         self._run_id = run_id
@@ -238,6 +242,7 @@ class Engine:
             warm_up_failed=0 if self._warm is None else self._warm.failed,
             held_up=self._pace.held_up,
             spent=self._budget.spent,
+            unpriced=self._unpriced,
             loop_lag=self.lag.mean,
             scoring=self._scoring.load,
         )
@@ -383,7 +388,7 @@ class Engine:
             sample = await self._scored(planned, called.call_result, journal)
         finally:
             # What judges cost has been paid call by call.
-            available = sample is not None and spent(sample) is not None
+            available = sample is not None and (spent(sample) is not None or self._costs_nothing(sample))
             cost = own_cost(called, self._since)
             self._budget.ended((cost or 0.0) if available else cost)
         sample.position = planned.position
@@ -421,10 +426,17 @@ class Engine:
             await journal.put(TARGET, called.call_result)
         return called
 
+    def _costs_nothing(self, sample: Sample) -> bool:
+        """Whether an answer without a cost shows that calls are free: no further one waits to learn its price."""
+        judged = self._judges is not None and self._judges.are_asked
+        return self._may_be_free and not judged and sample.call_result.failure is None
+
     def _insist_on_price(self, sample: Sample) -> None:
         if self._budget.limit is None:
             return
         unpriced = not self._makes_no_calls and sample.call_result.failure is None and sample.call_result.cost is None
+        if unpriced and self._may_be_free:
+            self._unpriced, unpriced = True, False
         who = "target" if unpriced else "judge"
         if unpriced or any(call.failure is None and call.cost is None for call in model_calls(sample)):
             # Said before it is raised: another worker may be about to call.
@@ -528,6 +540,11 @@ def worth_noting(ending: Ending, suite: SuiteModel, limits: Limits) -> Iterator[
         yield (
             f"{ending.held_up:,} calls were due while {limits.concurrency:,} were in flight, and had to wait: their"
             " latency counts from when they were due; raise --concurrency to send them in time"
+        )
+    if limits.max_cost is not None and ending.unpriced:
+        yield (
+            f"the spending limit of {limits.max_cost:g} does not count calls of the {suite.target.kind} target whose"
+            " answers state no cost"
         )
     if suite.answer.format == "text" and ending.health.all_objects:
         yield (

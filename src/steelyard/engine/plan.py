@@ -9,6 +9,9 @@ from dataclasses import replace
 from functools import lru_cache
 from heapq import heappush, heappushpop
 from itertools import islice, product, zip_longest
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationError, create_model
 
 from steelyard.engine.process import is_alive
 from steelyard.errors import UsageError
@@ -19,7 +22,8 @@ from steelyard.suite.case import MISSING, Case, canonical, compile_path, drawn_f
 from steelyard.suite.mapping import slice_names
 from steelyard.suite.models import Limits, SuiteModel, Variant
 from steelyard.suite.truth import in_no_case
-from steelyard.suite.values import OPEN_CONCURRENCY, slice_path_problem
+from steelyard.suite.values import OPEN_CONCURRENCY, Part, slice_path_problem
+from steelyard.suite.yaml import explain, unknown_key
 from steelyard.targets.base import Request
 
 # How a run is to be done, as one frozen object.
@@ -216,6 +220,29 @@ class RunOptions:
             answers_of=self.answers_of,
             experiment=self.experiment,
         )
+
+
+def run_options(function: str, values: Mapping[str, Any]) -> RunOptions:
+    """The options that a Python caller gave to a function of this name; UsageError with the first that is wrong."""
+    others: dict[str, Any] = {
+        "selection": Selection,
+        "experiment": ExperimentPlan,
+        **dict.fromkeys(("repeats", "workers"), Annotated[int, Field(ge=1)]),
+        **dict.fromkeys(("resume", "retry_failed", "answers_of", "on"), str),
+        **dict.fromkeys(("cache", "strict", "keep_going"), bool),
+    }
+    limits = {name: Annotated[(item.annotation, name, *item.metadata)] for name, item in Limits.model_fields.items()}
+    kinds = others | {name: limits[name] for name in _LIMITS}
+    for name in values.keys() - kinds.keys():
+        raise UsageError(f"{function}: {unknown_key(name, list(kinds))}")
+    given = {name: value for name, value in values.items() if value is not None}
+    fields: Any = {name: (kinds[name], ...) for name in given}
+    model: type[Part] = create_model("Options", __base__=Part, **fields)
+    try:
+        checked = model.model_validate(given)
+    except ValidationError as error:
+        raise UsageError(f"{function}: {explain(error, given, model)[0].message}") from None
+    return RunOptions(**{name: getattr(checked, name) for name in given})
 
 
 def load_of(limits: Limits) -> Load:

@@ -136,15 +136,12 @@ def _why_inconclusive(summary: Summary, causes: Sequence[FailureCause], details:
     return dict(reasons.most_common())
 
 
-def case_states(store: Store, header: RunHeader) -> dict[str, set[bool | None]]:
-    """By case of a suite with expectations, whether it passes over its repeats under each variant, as `cases.passed`
-    counts it; None where that is undecided. Empty for a suite without."""
+def case_states(store: Store, header: RunHeader) -> dict[tuple[str, str], bool | None]:
+    """By case and variant of a suite with expectations, whether it passes over its repeats, as `cases.passed` counts
+    it; None where that is undecided. Empty for a suite without."""
     data = RunData(store.columns(header.id), header.description, store.checks(header.id))
-    states: dict[str, set[bool | None]] = {}
-    if data.counted is not None:
-        for cell, state in enumerate(data.counted.state.tolist()):
-            states.setdefault(data.cells.name(cell)[0], set()).add(None if state < 0 else bool(state))
-    return states
+    states = [] if data.counted is None else data.counted.state.tolist()
+    return {data.cells.name(cell)[:2]: None if state < 0 else bool(state) for cell, state in enumerate(states)}
 
 
 def _worst(store: Store, header: RunHeader, summary: Summary) -> list[Sample]:

@@ -364,7 +364,7 @@ def judge_check(
     It judges the labelled cases now and stores that run, each text `repeats` times; with `run`, it looks at a stored
     one and calls nobody. `options` are those of `RunOptions`.
     """
-    from steelyard.engine.plan import RunOptions
+    from steelyard.engine.plan import run_options
     from steelyard.engine.writer import progress_of
     from steelyard.store.sql import open_store
 
@@ -379,7 +379,7 @@ def judge_check(
         else:
             opened = closing.enter_context(open_store(store))
             with progress_of(f"{model.name}, judge check", quiet=not show_progress) as progress:
-                header, _ = run_labelled(model, opened, RunOptions(**options), repeats, progress, env)
+                header, _ = run_labelled(model, opened, run_options("judge_check", options), repeats, progress, env)
         return shown_card(card_of(opened, header, model))
 
 

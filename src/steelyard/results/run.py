@@ -242,6 +242,5 @@ def model_of(suite: Any) -> SuiteModel:
     from steelyard.suite.load import load_suite
     from steelyard.suite.models import SuiteModel
 
-    if isinstance(suite, SuiteModel):
-        return suite
-    return load_suite(suite) if isinstance(suite, str | Path) else suite.model
+    model = getattr(suite, "model", suite)
+    return model if isinstance(model, SuiteModel) else load_suite(suite)

@@ -15,7 +15,7 @@ from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from steelyard.errors import RunNotFound, StoreError
+from steelyard.errors import RunNotFound, StoreError, UsageError
 from steelyard.metrics.expressions import BASELINE_SIGN
 from steelyard.records import Item, PastRun, RunHeader, RunState, Sample
 from steelyard.store import contents, logs
@@ -610,7 +610,9 @@ def open_store(url: str | None = None, *, create: bool = True) -> SqlStore:
     Without one it is what $STEELYARD_STORE names, else `.steelyard/steelyard.db` in the working folder. With
     `create=False` a store that is not there yet is an error instead of a new file.
     """
-    place = url or os.environ.get(VARIABLE) or str(DEFAULT)
+    if not isinstance(url, str | Path | None):
+        raise UsageError(f"a store is a path or an address; found {url!r:.60} ({type(url).__name__})")
+    place = str(url or os.environ.get(VARIABLE) or DEFAULT)
     database = _database(place, create=create)
     try:
         migrate(database, create=create)

@@ -176,6 +176,9 @@ def load_suite(place: str | Path, cases: str | Path | None = None) -> SuiteModel
 
     `cases` is a folder, file or address to read instead of the suite's own, in the same shape.
     """
+    if not isinstance(place, str | Path):
+        found = f"{place!r:.60} ({type(place).__name__})"
+        raise UsageError(f"load_suite takes the path or the name of a suite; found {found}")
     path = Path(place)
     name = None
     if not holds_suite(path):

@@ -115,7 +115,8 @@ class Target(Protocol):
     Built as `TargetClass(settings, context)`, where `TargetClass.Settings` is the pydantic model of its part of
     the suite file. Used as an async context manager around all calls of a run. One that has no use for a case's files
     says so with `sends_attachments = False`; for the others, a file that cannot be sent fails the case unasked. One
-    that only gives back what was answered before says `makes_no_calls = True`: then its answers need no price.
+    that only gives back what was answered before says `makes_no_calls = True`: then its answers need no price. One
+    that may well cost nothing says `may_be_free = True`: a spending limit then counts the answers that state a cost.
 
     One that can tell whether the system is still there has a further method, `async def gone(self) -> str | None`: why
     it is not, in words, or None. It is asked after the last call, and when a call finds nobody to answer; a system

@@ -253,6 +253,7 @@ class CommandTarget:
     """
 
     Settings = CommandSettings
+    may_be_free: ClassVar[bool] = True
 
     def __init__(self, settings: CommandSettings, target_context: TargetContext) -> None:
         self._settings = settings

@@ -74,6 +74,7 @@ class PythonTarget:
     """
 
     Settings = PythonSettings
+    may_be_free: ClassVar[bool] = True
 
     def __init__(self, settings: PythonSettings, target_context: TargetContext) -> None:
         self._place = place_of(settings.function)

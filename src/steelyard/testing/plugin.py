@@ -1,4 +1,4 @@
-"""The pytest plugin: a test for every case and every gate of a suite. What else it needs is imported with one.
+"""The pytest plugin: a test per case and variant and a test per gate of a suite. What else it needs is imported with one.
 
 It asserts nothing, so pytest need not rewrite it: PYTEST_DONT_REWRITE.
 """
@@ -73,7 +73,16 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(str(error)) from None
     config.stash[_FILES] = {Path(place) for place in places}
     named = config.args if config.args_source is pytest.Config.ArgsSource.ARGS else []
-    config.args = [*named, *(place for place in places if place not in named)]
+    # The ids of tests name a suite by its path or, outside of the root, by its folder.
+    called = {_outside(Path(place), config) or place: place for place in places}
+    parts = [(called.get(head, head), *rest) for head, *rest in (argument.split("::", 1) for argument in named)]
+    begun = {str((config.invocation_params.dir / head).resolve()) for head, *_ in parts}
+    config.args = [*map("::".join, parts), *(place for place in places if place not in begun)]
+
+
+def _outside(path: Path, config: pytest.Config) -> str | None:
+    """What a suite outside of the root, such as a built-in one, is called: its folder. None for any other."""
+    return None if path.is_relative_to(config.rootpath) else path.parent.name
 
 
 _FILES = pytest.StashKey[set[Path]]()
@@ -86,9 +95,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     """The suites that were named on the command line."""
     if file_path not in parent.config.stash.get(_FILES, ()):
         return None
-    # A suite outside of the root, such as a built-in one, is called by its folder.
-    outside = None if file_path.is_relative_to(parent.config.rootpath) else file_path.parent.name
-    file: SuiteFile = SuiteFile.from_parent(parent, path=file_path, nodeid=outside)
+    file: SuiteFile = SuiteFile.from_parent(parent, path=file_path, nodeid=_outside(file_path, parent.config))
     repeats = parent.config.getoption("steelyard_repeats")
     file.tests = SuiteTests(file_path, file_path.parent, {}, {"repeats": repeats})
     return file
@@ -111,7 +118,7 @@ def pytest_pycollect_makeitem(collector: pytest.Collector, name: str, obj: objec
 
 
 class _Collected(pytest.Collector):
-    """A suite: a test a case, a test a gate, and one of the verdict."""
+    """A suite: a test per case and variant, a test per gate, and one of the verdict."""
 
     tests: SuiteTests
 
@@ -129,14 +136,18 @@ class _Collected(pytest.Collector):
             run = SuiteRun(self.tests.suite, self.tests.folder, options, self.nodeid)
         except SteelyardError as error:
             raise self.CollectError(str(error)) from None
-        if unknown := [case for case in xfail if case not in run.cases]:
+        known = {name for test, cell in run.cells.items() for name in (test, cell[0])}
+        if unknown := [case for case in xfail if case not in known]:
             raise self.CollectError(f"xfail names cases that the suite does not have: {', '.join(unknown)}")
         self.config.stash.setdefault(_RUNS, {})[self.nodeid] = run
-        for name in (*run.cases, *run.gates):
-            item: SuiteItem = SuiteItem.from_parent(self, name=name)
-            item.run, item.is_case = run, name in run.cases
-            if name in xfail:
-                item.add_marker(pytest.mark.xfail(reason=xfail[name], raises=WrongAnswer))
+        for name in (*run.cells, *run.gates):
+            # pytest makes an id of a text as it reads one from its cache or the command line.
+            item: SuiteItem = SuiteItem.from_parent(self, name=name, nodeid=f"{self.nodeid}::{name}")
+            item.run, item.is_case = run, name in run.cells
+            case = run.cells[name][0] if item.is_case else name
+            item.extra_keyword_matches.add(case)
+            if (reason := xfail.get(name, xfail.get(case))) is not None:
+                item.add_marker(pytest.mark.xfail(reason=reason, raises=WrongAnswer))
             yield item
 
 
@@ -176,7 +187,7 @@ class SuiteItem(pytest.Item):
             raise WrongAnswer(self.result.text, pytrace=False)
 
     def _chosen(self) -> set[str]:
-        """The cases of this suite that nothing has deselected."""
+        """The tests of cases of this suite that nothing has deselected."""
         items = [item for item in self.session.items if isinstance(item, SuiteItem) and item.run is self.run]
         return {item.name for item in items if item.is_case}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steelyard.api import Suite
-from steelyard.engine.plan import RunOptions, Selection
+from steelyard.engine.plan import Selection, run_options
 from steelyard.engine.process import in_thread
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.frozen import frozen
@@ -31,13 +32,12 @@ from steelyard.runner.run import run_decided
 from steelyard.store.sql import open_store
 from steelyard.suite.load import find_suite, holds_suite, load_suite
 from steelyard.suite.models import RequiredRepeats, SuiteModel
-from steelyard.suite.yaml import unknown_key
 
 if TYPE_CHECKING:
     from steelyard.report.model import Report, SampleDetail
 
 VERDICT = "verdict of the run"
-CaseStates = dict[str, set[bool | None]]
+CaseStates = dict[tuple[str, str], bool | None]
 _HOURS = 24 * 3600.0
 
 
@@ -67,21 +67,21 @@ class SuiteRun:
         """Load the suite; SteelyardError when it is no good one."""
         self.suite: SuiteModel = suite.model if isinstance(suite, Suite) else load_suite(suite_file(str(suite), folder))
         self._store = options.pop("store", None)
-        # pytest itself chooses the cases.
-        names = [name for name in RunOptions.__dataclass_fields__ if name != "selection"]
-        for name in options.keys() - set(names):
-            raise UsageError(f"steelyard_suite: {unknown_key(name, ['xfail', 'store', *names])}")
-        self._options = RunOptions(**options)
-        self.cases = dict.fromkeys(case.id for case in self.suite.cases)
+        if "selection" in options:
+            raise UsageError("steelyard_suite: unknown key 'selection': pytest chooses the cases")
+        self._options = run_options("steelyard_suite", options)
+        variants = [variant.name for variant in self.suite.variants]
+        self.cells = {test_name(case.id, name): (case.id, name) for case in self.suite.cases for name in variants}
+        """By the name of its test, a case and a variant."""
         gates = dict.fromkeys([*self.suite.gates, *(criterion.name for criterion in self.suite.criteria)])
         self.gates = (*gates, VERDICT) if gates else ()
         self.line = ""
-        """The run in a line, once it is over."""
+        """Each run in a line, once it is over."""
         self._file = hashlib.sha256(nodeid.encode()).hexdigest()[:16]
         self._results: dict[str, TestResult] = {}
 
     def result(self, name: str, chosen: Callable[[], set[str]], shared: Path | None) -> TestResult:
-        """What came of a test. The first that is asked for runs the chosen cases, or all when only gates are chosen.
+        """What came of a test. The first that is asked for runs the chosen tests, or all when only gates are chosen.
 
         `shared` is a folder in which processes with the same tests let only one of them do so.
         """
@@ -103,37 +103,82 @@ class SuiteRun:
         }
 
     def _ask(self, chosen: set[str]) -> dict[str, TestResult]:
-        only = [case for case in self.cases if case in chosen] if chosen else list(self.cases)
+        chosen = chosen or set(self.cells)
         # A thread of its own: the event loop that other tests use here is none of ours.
         try:
-            report, states = in_thread(lambda: self._run(only), daemon=True)
+            parts = in_thread(lambda: [self._run(*part) for part in self._parts(chosen)], daemon=True)
         except SteelyardError as error:
             failed = TestResult("error", f"inconclusive: the suite could not be run: {error}")
-            return dict.fromkeys([*self.cases, *self.gates], failed)
+            return dict.fromkeys([*self.cells, *self.gates], failed)
+        self.line = "\n".join(map(self._in_a_line, (report for report, _ in parts)))
+        results = dict.fromkeys(chosen, TestResult("error", "inconclusive: no answer is stored"))
+        for report, states in parts:
+            results |= _case_results(self, report, states)
+        n, planned = len(chosen), len(self.cells)
+        part = f"{n} of {planned} {'cases' if len(self.suite.variants) == 1 else 'cases and variants'}"
+        gates = [dict(_gate_results(self, report, part if n < planned else "")) for report, _ in parts]
+        for name in self.gates:
+            of_parts = [result[name] for result in gates]
+            results[name] = replace(of_parts[0], text="\n".join(result.text for result in of_parts))
+        return results
+
+    def _in_a_line(self, report: Report) -> str:
         average = report.summary.overall.average
         figure = f"average {fmt.percent(average.value)} {fmt.base(average.n, average.n_missing)}"
         if report.summary.passing:
             figure = f"pass rate {wording.pass_rate(report)}"
-        self.line = f"{self.suite.name}: {wording.verdict_title(report)} | run {report.header.id} | {figure}"
-        return dict(_results(self, report, only, states))
+        return f"{self.suite.name}: {wording.verdict_title(report)} | run {report.header.id} | {figure}"
 
-    def _run(self, only: list[str]) -> tuple[Report, CaseStates]:
-        chosen = Selection(tuple(("id", case) for case in only) if len(only) < len(self.cases) else ())
+    def _parts(self, chosen: set[str]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+        """The chosen tests as cases and variants of as few runs as ask nothing else: all cases of a run are asked
+        under all of its variants."""
+        cases: dict[str, list[str]] = {}
+        for name, (case, variant) in self.cells.items():
+            if name in chosen:
+                cases.setdefault(variant, []).append(case)
+        variants: dict[tuple[str, ...], list[str]] = {}
+        for variant, of_variant in cases.items():
+            variants.setdefault(tuple(of_variant), []).append(variant)
+        for of_variants, names in variants.items():
+            yield of_variants, tuple(names)
+
+    def _run(self, cases: tuple[str, ...], variants: tuple[str, ...]) -> tuple[Report, CaseStates]:
+        only = [("id", case) for case in cases] if len(cases) * len(self.suite.variants) < len(self.cells) else []
+        only += [("variant", name) for name in variants] if len(variants) < len(self.suite.variants) else []
         with open_store(self._store) as store:
-            result, _ = run_decided(self.suite, store, replace(self._options, selection=chosen))
+            options = replace(self._options, selection=Selection(tuple(only)))
+            result, _ = run_decided(self.suite, store, options)
             figures, most = (result.summary, result.decision), result.header.n_planned or 1
             report = build_report(store, result.header, figures=figures, max_details=most)
             return report, case_states(store, result.header)
 
 
-def _results(run: SuiteRun, report: Report, only: list[str], states: CaseStates) -> Iterator[tuple[str, TestResult]]:
-    details: dict[str, list[SampleDetail]] = {}
+def test_name(case: str, variant: str) -> str:
+    """The name of a test: `peru`, or `peru[careful]` under a variant.
+
+    pytest reads `::` before a bracket as a step down its tree, so there it is written `%3A%3A`.
+    """
+    head, bracket, tail = case.partition("[")
+    head = re.sub(r"%(?=3A|25)", "%25", head).replace("::", "%3A%3A")
+    return f"{head}{bracket}{tail}" + (f"[{variant}]" if variant else "")
+
+
+test_name.__test__ = False  # type: ignore[attr-defined]  # pytest takes the name for a test
+
+
+def _case_results(run: SuiteRun, report: Report, states: CaseStates) -> dict[str, TestResult]:
+    details: dict[tuple[str, str], list[SampleDetail]] = {}
     for detail in report.details:
-        details.setdefault(detail.line.case_id, []).append(detail)
+        details.setdefault((detail.line.case_id, detail.line.variant), []).append(detail)
     named = ("steelyard_run", report.header.id)
-    for case in only:
-        yield case, _case(report, details.get(case, []), named, states.get(case))
-    part = f"{len(only)} of {len(run.cases)} cases" if len(only) < len(run.cases) else ""
+    decided = {cell: {states[cell]} if cell in states else None for cell in details}
+    names = {cell: name for name, cell in run.cells.items()}
+    return {names[cell]: _case(report, of_cell, named, decided[cell]) for cell, of_cell in details.items()}
+
+
+def _gate_results(run: SuiteRun, report: Report, part: str) -> Iterator[tuple[str, TestResult]]:
+    """What came of the gates and of the verdict; `part` says how much was asked, where that is not all."""
+    named = ("steelyard_run", report.header.id)
     for name in run.gates:
         gates = [gate for gate in report.decision.gates if (gate.name or gate.gate) == name]
         problems = [verdict_problem(report)] if name == VERDICT else [gate_problem(gate) for gate in gates]
@@ -157,13 +202,11 @@ _WORST = ("failure", "error", "skipped")
 def _case(
     report: Report, details: list[SampleDetail], named: tuple[str, str], states: set[bool | None] | None
 ) -> TestResult:
-    """A case of a suite with expectations fails when `cases.passed` counts it as failed under a variant (`states`); of
-    another suite, when an answer does."""
+    """A case of a suite with expectations fails when `cases.passed` counts it as failed (`states`); of another suite,
+    when an answer does."""
     scores = [detail.line.score for detail in details if detail.line.score is not None]
     mean = [("steelyard_score", round(sum(scores) / len(scores), 6)), ("steelyard_n", len(scores))] if scores else []
     properties = (named, *mean)
-    if not details:
-        return TestResult("error", "inconclusive: no answer was asked for, or none is stored", properties)
     expect = report.header.description.expect
     rule = RequiredRepeats.ALL if expect is None else expect.required_repeats
     if rule is RequiredRepeats.FIRST:
