@@ -1,4 +1,4 @@
-"""The pytest plugin: a test per case and variant and a test per gate of a suite. What else it needs is imported with one.
+"""The pytest plugin: a test per case and variant, and one per gate. What else it needs is imported with a suite.
 
 It asserts nothing, so pytest need not rewrite it: PYTEST_DONT_REWRITE.
 """
