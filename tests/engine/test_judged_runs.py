@@ -87,7 +87,7 @@ def test_a_failed_judge_is_not_a_zero_and_makes_the_run_invalid(store, tmp_path)
     assert header.verdict is Verdict.INVALID
 
 
-@pytest.mark.parametrize("bad", [7, 0, "4", True, None, 3.5])
+@pytest.mark.parametrize("bad", [7, 0, "4", True, None, 5.5])
 def test_no_bad_score_ever_becomes_a_number(bad, store, tmp_path):
     with judge_server(verdict(bad)) as server:
         header, _ = run(write_judged(tmp_path, n=1, **chat_judge(server)), store)

@@ -114,10 +114,10 @@ def test_plain_lines_are_basic(text):
 @for_every(
     ("line", "problem"),
     [
-        ("tone: 7", "tone: 7 is not a whole number from 1 to 5"),
-        ("tone: 0", "tone: 0 is not a whole number from 1 to 5"),
-        ("tone: -4", "tone: -4 is not a whole number from 1 to 5"),
-        ("tone: 3.5", "tone: 3.5 is not a whole number from 1 to 5"),
+        ("tone: 7", "tone: 7 is not a number from 1 to 5"),
+        ("tone: 0", "tone: 0 is not a number from 1 to 5"),
+        ("tone: -4", "tone: -4 is not a number from 1 to 5"),
+        ("tone: 5.5", "tone: 5.5 is not a number from 1 to 5"),
         ("tone: four", "tone: 'four' is not a value"),
         ("tone: 4-5", "tone: '4-5' is not a value"),
         ("tone: 4 or 5", "tone: '4 or 5' is not a value"),
@@ -222,7 +222,7 @@ def test_a_flag_in_a_line_is_true_or_false(flag):
         ("-1", "-1"),
         ('"4"', '"4"'),
         ("true", "true"),
-        ("3.5", "3.5"),
+        ("5.01", "5.01"),
         ("null", "null"),
         ("NaN", "null"),
         ("Infinity", "null"),
@@ -234,12 +234,23 @@ def test_a_flag_in_a_line_is_true_or_false(flag):
     ],
 )
 @for_every("around", ["{}", "So:\n```json\n{}\n```", "{},"])
-def test_a_score_that_is_no_whole_number_on_the_scale_is_a_violation_on_every_step(value, message, around):
+def test_a_score_that_is_no_number_on_the_scale_is_a_violation_on_every_step(value, message, around):
     text = stated(tone="@").replace('"@"', value)
     parsed = read(around.replace("{}", text))
     assert parsed.value is None
     assert parsed.step is None
-    assert parsed.problems[0] == f"tone: {message} is not a whole number from 1 to 5"
+    assert parsed.problems[0] == f"tone: {message} is not a number from 1 to 5"
+
+
+def test_a_score_between_two_of_the_scale_is_a_score():
+    assert read(stated(tone=3.7)).value["tone"] == 3.7
+    assert read("tone: 3.7\nplot_sense: 2\nharm_flag: false").value["tone"] == 3.7
+
+
+def test_on_a_scale_of_two_scores_there_is_none_between():
+    choice = JUDGE.model_copy(update={"rubric": RUBRIC.model_copy(update={"scale": (0, 1), "neutral": 1})})
+    parsed = AnswerParser(choice).parse(stated(tone=0.5, plot_sense=1))
+    assert parsed.problems[0] == "tone: 0.5 is not a whole number from 0 to 1"
 
 
 def test_a_whole_number_written_with_a_point_is_that_number():
@@ -264,8 +275,8 @@ def test_a_missing_score_is_never_filled_in():
 def test_all_problems_are_reported_and_each_score_once():
     parsed = read('{"tone": 9, "plot_sense": "x", "notes": 5}')
     assert parsed.problems == (
-        "tone: 9 is not a whole number from 1 to 5",
-        'plot_sense: "x" is not a whole number from 1 to 5',
+        "tone: 9 is not a number from 1 to 5",
+        'plot_sense: "x" is not a number from 1 to 5',
         "harm_flag: it is missing",
         '"weaknesses" is a required property',
         'notes: 5 is not of type "string"',
@@ -305,7 +316,7 @@ def test_the_last_word_counts():
 
 def test_a_last_word_that_cannot_be_used_is_not_replaced_by_a_draft():
     parsed = read(f"Draft: {stated(tone=2)}\nFinal: {stated(tone=7)}")
-    assert parsed.problems == ("tone: 7 is not a whole number from 1 to 5",)
+    assert parsed.problems == ("tone: 7 is not a number from 1 to 5",)
     broken = stated(tone=4).replace('"tone": 4', '"tone": 4 4')
     assert read(f"Draft: {stated(tone=2)}\nFinal: {broken}").value is None
     assert read(f'Draft: {stated(tone=2)}\nFinal: {{"result": {stated(tone=4)}}}').value is None
@@ -508,9 +519,8 @@ JSON_VALUES = st.recursive(
 @given(st.fixed_dictionaries({}, optional=dict.fromkeys([*RUBRIC.names, "notes", "weaknesses"], JSON_VALUES)))
 def test_an_object_is_used_exactly_when_its_scores_are_valid(fields):
     parsed = read(json.dumps(fields))
-    whole = {1, 2, 3, 4, 5}
     good = all(
-        name in fields and type(fields[name]) in (int, float) and fields[name] in whole for name in RUBRIC.names[:2]
+        name in fields and type(fields[name]) in (int, float) and 1 <= fields[name] <= 5 for name in RUBRIC.names[:2]
     ) and isinstance(fields.get("harm_flag"), bool)
     assert valid(parsed)
     assert (parsed.value is not None) == good

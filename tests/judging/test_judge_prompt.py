@@ -145,8 +145,8 @@ def test_a_rubric_alone_is_enough():
 
 
 def test_asking_again_says_what_was_wrong():
-    message = again(["tone: 7 is not a whole number from 1 to 5", "x" * 1_000, *map(str, range(20))])
+    message = again(["tone: 7 is not a number from 1 to 5", "x" * 1_000, *map(str, range(20))])
     assert message["role"] == "user"
-    assert "- tone: 7 is not a whole number from 1 to 5\n" in message["content"]
+    assert "- tone: 7 is not a number from 1 to 5\n" in message["content"]
     assert "x" * 301 not in message["content"]
     assert "- and 10 more" in message["content"]

@@ -91,7 +91,7 @@ class TestADimensionThatNeedsWhatACaseMayLack:
     def test_a_judge_may_not_leave_it_out_where_the_case_holds_it(self):
         judgement = self.read(answer(tone=None), CASE)
         assert judgement.mode is None
-        assert "tone: null is not a whole number from 1 to 5" in judgement.message
+        assert "tone: null is not a number from 1 to 5" in judgement.message
 
 
 def test_a_failed_judge_is_not_a_zero():
@@ -116,9 +116,7 @@ def test_an_answer_that_cannot_be_used_is_remarked_on_and_the_next_turn_counts()
     judgement = read([call(stated(tone=7)), call(stated(tone=2), turn=1)])
     (ballot,) = judgement.votes
     assert (ballot.step, ballot.mode, ballot.uncapped["tone"]) == ("asked_again", Mode.MODEL, 2)
-    assert [(one.code, one.message) for one in ballot.remarks] == [
-        ("VIOLATION", "tone: 7 is not a whole number from 1 to 5")
-    ]
+    assert [(one.code, one.message) for one in ballot.remarks] == [("VIOLATION", "tone: 7 is not a number from 1 to 5")]
 
 
 def test_the_first_turn_that_can_be_used_wins_in_whatever_order_calls_are_stored():
@@ -235,8 +233,8 @@ def test_rules_and_evidence_bind_code_too():
 @pytest.mark.parametrize(
     ("given_back", "message"),
     [
-        (answer(tone=6), "tone: 6 is not a whole number from 1 to 5"),
-        (answer(tone=True), "tone: true is not a whole number"),
+        (answer(tone=6), "tone: 6 is not a number from 1 to 5"),
+        (answer(tone=True), "tone: true is not a number"),
         ({"tone": 3, "plot_sense": 3, "harm_flag": False}, "is a required property"),
         (None, "returned None .NoneType., not a dict"),
         ({}, "tone: it is missing"),

@@ -93,7 +93,7 @@ def test_the_same_key_in_another_field_is_no_repetition():
 def test_a_score_out_of_range_is_reported_once():
     found = parsed({"reasons": ["flat"], "scores": SCORES | {"tone": 9}})
     assert found.value is None
-    assert found.problems == ("tone: 9 is not a whole number from 1 to 5",)
+    assert found.problems == ("tone: 9 is not a number from 1 to 5",)
 
 
 def test_scores_in_a_wrong_field_are_reported_where_they_belong():

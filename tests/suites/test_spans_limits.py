@@ -9,9 +9,15 @@ import pytest
 import steelyard.suites
 from parts.command import steelyard as run_steelyard
 from parts.judge_server import judge_server
-from parts.seed_snapshots import CATEGORIES, DIMENSIONS, SPANS, about, judged, result, snapshot
+from parts.seed_snapshots import CATEGORIES, DIMENSIONS, PROMPT, SPANS, about, judged, result, snapshot
+from steelyard import Case, load_suite
+from steelyard.judging.evidence import complaint_check
+from steelyard.judging.judgement import JudgeReader
+from steelyard.records import CallResult, JudgeCall
+from steelyard.suites.spans.cross_check import against_itself
 
 FOLDER = Path(steelyard.suites.__file__).parent / "spans"
+FACTS = ("nothing", "hardly_any", "little_found", "little_right")
 LISTS = ("missedElements", "falsePositives", "taxonomyErrors", "granularityErrors")
 
 
@@ -19,7 +25,7 @@ LISTS = ("missedElements", "falsePositives", "taxonomyErrors", "granularityError
 def own_prompts(tmp_path):
     """A copy of the suite with ten prompts without gold, of which the built-in labeller finds spans."""
     shutil.copytree(FOLDER, tmp_path / "own", ignore=shutil.ignore_patterns("*.py", "__pycache__"))
-    lines = [{"id": f"p{k}", "input": {"text": f"Wide Shot of a red fox at dusk, take {k}."}} for k in range(10)]
+    lines = [{"id": f"p{k}", "input": {"text": f"Wide Shot of a red fox at dusk, {20 + k}fps."}} for k in range(10)]
     (tmp_path / "own" / "prompts.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
     return tmp_path / "own"
 
@@ -105,6 +111,52 @@ def test_full_marks_for_spans_that_the_judge_calls_false_itself_are_reported(tmp
     assert "precision 5 of 5, and falsePositives lists 6 of 6" in " ".join(shown.split())
 
 
+@pytest.mark.usefixtures("own_prompts")
+def test_a_zero_among_the_category_scores_costs_that_value_alone(tmp_path):
+    """Three of ten replies score a category 0. They were excluded as basic, and the run was INVALID."""
+    zero = {name: {"coverage": 0 if name == "subject" else 4, "precision": 4} for name in CATEGORIES}
+    replies = [reply(k, **({"categoryScores": zero} if k < 3 else {})) for k in range(10)]
+    ran = run_judged_by(replies, tmp_path, "--json")
+    data = json.loads(ran.stdout)
+    assert ran.returncode == 0, data["reasons"]
+    assert (data["verdict"], data["judge"]["modes"], data["suspect"]) == ("PASS", {"model": 10}, [])
+    assert data["judge"]["remarks"] == {"NOT_AS_ASKED": 3}
+    components = data["overall"]["components"]
+    assert [components[f"category_{kind}_subject"]["n"] for kind in ("coverage", "precision")] == [7, 10]
+
+
+def old_shape(**changes):
+    """A result as the first team's judge wrote it: an issue called reason, and no suggestion."""
+    return judged(granularityErrors=[{"spanIndex": 2, "text": SPANS[2]["text"], "reason": "too_coarse"}], **changes)
+
+
+@pytest.mark.parametrize(
+    ("response", "mode"),
+    [
+        (judged(), "model"),
+        (judged((4, 3, 3.7, 3, 5)), "model"),
+        (judged(categoryScores={name: {"coverage": 0, "precision": 5} for name in CATEGORIES}), "model"),
+        (old_shape(), "model"),
+        ({name: value for name, value in old_shape().items() if name not in ("categoryScores", "notes")}, "model"),
+        (judged(missedElements=["slow pan"]), "basic"),
+        ({name: value for name, value in judged().items() if name != "falsePositives"}, "basic"),
+        ({"scores": judged()["scores"]}, "basic"),
+    ],
+)
+def test_a_reply_reads_the_same_live_and_imported(response, mode):
+    suite = load_suite("spans")
+    judge = suite.judge.model_copy(update={"members": (suite.judge.judges["model"],)})
+    reader = JudgeReader(judge, {}, complaint_check(judge, FOLDER))
+    case, text, metrics = Case("a", {"text": PROMPT}), json.dumps(SPANS), {"facts": dict.fromkeys(FACTS, False)}
+    call = JudgeCall(judge.members[0].name, 0, 0, CallResult(text=json.dumps(response)))
+    live, imported = reader.read([call], text, case, metrics), reader.recorded(response, text, case, metrics)
+    assert (live.mode, imported.mode) == (mode, mode)
+    assert live.capped == imported.capped == response["scores"]
+    assert live.findings == imported.findings
+    assert live.votes[0].remarks == imported.votes[0].remarks
+    assert live.votes[0].response == imported.votes[0].response
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -119,8 +171,6 @@ def test_full_marks_for_spans_that_the_judge_calls_false_itself_are_reported(tmp
     ],
 )
 def test_scores_are_compared_with_the_lists_of_the_same_reply(changes, message):
-    from steelyard.suites.spans.cross_check import against_itself
-
     found = list(against_itself(judged((4, 4, 4, 4, 4)) | changes, len(SPANS)))
     assert bool(found) is bool(message)
     assert not message or message in found[0]

@@ -79,10 +79,10 @@ def test_zeros_with_a_note_are_a_failed_call_and_no_score(suite, store, tmp_path
         ({"error": "no connection", "spans": [], "judgeResult": None}, Outcome.TARGET_FAILED, "no connection"),
         ({"judgeResult": None}, Outcome.JUDGE_FAILED, "no judgement was recorded"),
         ({"judgeResult": failed("all quiet")}, Outcome.JUDGE_FAILED, "all scores are 0"),
-        ({"judgeResult": judged((4, 3, 9, 3, 5))}, Outcome.JUDGE_FAILED, "9 is not a whole number from 1 to 5"),
+        ({"judgeResult": judged((4, 3, 9, 3, 5))}, Outcome.JUDGE_FAILED, "9 is not a number from 1 to 5"),
         ({"spans": None, "judgeResult": None}, Outcome.TARGET_FAILED, "no spans were recorded"),
         ({"spans": None, "judgeResult": {"totalScore": 26}}, Outcome.TARGET_FAILED, "no spans were recorded"),
-        ({"spans": None, "judgeResult": judged((4, 3, 9, 3, 5))}, Outcome.JUDGE_FAILED, "9 is not a whole number"),
+        ({"spans": None, "judgeResult": judged((4, 3, 9, 3, 5))}, Outcome.JUDGE_FAILED, "9 is not a number"),
     ],
 )
 def test_what_failed_is_inconclusive(suite, store, tmp_path, changes, outcome, message):

@@ -21,7 +21,7 @@ from steelyard.errors import UsageError
 from steelyard.judging.ask import Bench, Complete, CostEstimate, estimate_cost, prompt_characters, rules_judges
 from steelyard.judging.evidence import complaint_check
 from steelyard.judging.judgement import JudgeReader
-from steelyard.records import CallResult, JudgeCall, Judgement, Mode, Sample, ScorerCall, Vote
+from steelyard.records import CallResult, JudgeCall, Judgement, Sample, ScorerCall, Vote
 from steelyard.scoring.base import Wanted
 from steelyard.scoring.evaluate import Evaluated, Evaluator
 from steelyard.store.base import Store
@@ -170,7 +170,6 @@ class Judges:
                 scored.to_judge or "",
                 evaluation.case,
                 scored.metrics,
-                only_scores=vote.mode is Mode.BASIC,
                 message=vote.message,
             )
         )

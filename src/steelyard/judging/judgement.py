@@ -286,13 +286,13 @@ class JudgeReader:
         case: Case,
         metrics: Mapping[str, Any],
         *,
-        only_scores: bool = False,
         message: str = "",
     ) -> Judgement:
-        """What a reply that another tool recorded comes to; without one `message` says why there is none."""
+        """What a reply that another tool recorded comes to, parsed as a live one is; without one `message` says why
+        there is none."""
         reader = self._for(case)
         if reader is not self:
-            return reader.recorded(response, text, case, metrics, only_scores=only_scores, message=message)
+            return reader.recorded(response, text, case, metrics, message=message)
         about = _About(text, case, metrics, rules_that_hold(self._judge, metrics))
         member = self._judge.members[0].name
         parsed = None if response is None else self._parser.check(dict(response), "recorded")
@@ -301,11 +301,7 @@ class JudgeReader:
             remarks = (Remark("VIOLATION", "", problems),) if problems else ()
             vote = Vote(member, 0, None, "failed", remarks=remarks, message=problems or message)
         else:
-            # It need not fit the schema of today: whoever reads the recording says whether it is more than scores.
-            mode = Mode.BASIC if only_scores else Mode.MODEL
-            vote = self._vote(member, 0, mode, "recorded", parsed.value, about, [])
-            if only_scores:
-                vote = replace(vote, message="; ".join(parsed.lacking)[:_LONGEST_MESSAGE])
+            vote = self._stated(member, 0, "recorded", parsed, about, [])
         return self._come_to([vote], metrics, ())
 
     def recorded_alone(self, response: Mapping[str, Any], *, only_total: bool) -> Judgement:
@@ -387,8 +383,8 @@ class JudgeReader:
             f"the judge {member!r}", judge, about.text, case, about.metrics, returns=Mapping[str, Any]
         )
         parsed = self._parser.check(answer, "strict")
-        if parsed.value is None or parsed.step != "strict":
-            problems = "; ".join((*parsed.problems, *parsed.lacking))
+        if parsed.value is None or parsed.step != "strict" or parsed.dropped:
+            problems = "; ".join((*parsed.problems, *parsed.lacking, *parsed.dropped))
             raise UserCodeError(
                 f"the judge {member!r} gave an answer that cannot be used: {problems}{place_in_words(judge)}"
             )
@@ -463,7 +459,9 @@ class JudgeReader:
 
 
 def _extra(parsed: Parsed) -> list[Remark]:
-    return [Remark("EXTRA_FIELD", "", f"not asked for: {', '.join(parsed.extra)}")] if parsed.extra else []
+    extra = [Remark("EXTRA_FIELD", "", f"not asked for: {', '.join(parsed.extra)}")] if parsed.extra else []
+    dropped = "; ".join(parsed.dropped)[:_LONGEST_MESSAGE]
+    return [*extra, Remark("NOT_AS_ASKED", "", dropped)] if dropped else extra
 
 
 def _with_reason(remark: Remark) -> Remark:

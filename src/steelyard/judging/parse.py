@@ -19,6 +19,7 @@ from steelyard.scoring.extract import (
     shallow,
     without_surrogates,
 )
+from steelyard.suite.case import split_path
 from steelyard.suite.judge import JudgeModel, Rubric
 
 # Every JSON document that stands in a judge's answer, with its place and the keys that are in it twice.
@@ -95,9 +96,9 @@ def score_problems(value: Mapping[str, Any], rubric: Rubric, repeated: Collectio
     problems: dict[str, str] = {}
     for dimension in rubric.dimensions:
         name = dimension.name
-        if name in value and whole_score(value[name], rubric) is None:
-            scale = f"{rubric.low} to {rubric.high}"
-            problems[name] = f"{name}: {quoted_value(value[name])} is not a whole number from {scale}"
+        if name in value and score_of(value[name], rubric) is None:
+            kind = "a whole number" if _is_choice(rubric) else "a number"
+            problems[name] = f"{name}: {quoted_value(value[name])} is not {kind} from {rubric.low} to {rubric.high}"
     for flag in rubric.flags:
         if flag.name in value and not isinstance(value[flag.name], bool):
             problems[flag.name] = f"{flag.name}: {quoted_value(value[flag.name])} is not true or false"
@@ -109,18 +110,25 @@ def score_problems(value: Mapping[str, Any], rubric: Rubric, repeated: Collectio
     return problems
 
 
-def whole_score(value: Any, rubric: Rubric) -> int | None:
-    """The score as a whole number, 4.0 being 4; None when it is no number, not whole, or not on the scale."""
+def score_of(value: Any, rubric: Rubric) -> float | None:
+    """The score, 4.0 being 4; None when it is no number or not on the scale.
+
+    3.7 is a score between two that the rubric describes; on a scale of two scores there is nothing between them.
+    """
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    if not rubric.low <= value <= rubric.high or value != value // 1:
+    if not rubric.low <= value <= rubric.high or (value % 1 and _is_choice(rubric)):
         return None
-    return int(value)
+    return value if value % 1 else int(value)
 
 
-def whole_scores(value: Mapping[str, Any], rubric: Rubric) -> dict[str, int | bool]:
-    """Scores as whole numbers, and flags; only for values without problems."""
-    scores = {dimension.name: int(value[dimension.name]) for dimension in rubric.dimensions}
+def _is_choice(rubric: Rubric) -> bool:
+    return rubric.high - rubric.low == 1
+
+
+def scores_of(value: Mapping[str, Any], rubric: Rubric) -> dict[str, float | bool]:
+    """Scores and flags; only for values without problems."""
+    scores = {dimension.name: score_of(value[dimension.name], rubric) or 0 for dimension in rubric.dimensions}
     return scores | {flag.name: bool(value[flag.name]) for flag in rubric.flags}
 
 
@@ -293,6 +301,8 @@ class Parsed:
     """On the step `basic`, what is not as asked for beside the scores."""
     extra: tuple[str, ...] = ()
     """Unexpected fields: they are ignored."""
+    dropped: tuple[str, ...] = ()
+    """Parts that are not as asked for and cost no more than themselves: see `essential`."""
     broken_off: bool = False
     """True when only what stands before the limit of tokens could be read: asking again may give more."""
 
@@ -303,7 +313,9 @@ class AnswerParser:
     def __init__(self, judge: JudgeModel) -> None:
         self._rubric = judge.rubric
         self._response = judge.response
-        self._schema = SchemaValidator(judge.response) if judge.response else None
+        self._schema = SchemaValidator(without_scores(judge.response, judge)) if judge.response else None
+        self._essential = SchemaValidator(essential(judge.response, judge)) if judge.response else None
+        self._means = [(split_path(mean.path), mean.scale) for mean in judge.means]
         self._lines = ScoreLines(judge.rubric)
         self._scores_in = judge.scores_in
         names = (*judge.rubric.names, *filter(None, [judge.scores_in]))
@@ -357,11 +369,18 @@ class AnswerParser:
         wrong = score_problems(holder, self._rubric, self._repeated(value, holder, document))
         amiss, extra = self._amiss(value)
         if not wrong:
-            result = self._with(value, whole_scores(holder, self._rubric))
+            result = self._with(value, scores_of(holder, self._rubric))
             lacking = list(amiss)
             if self._scores_in and holder is value:
                 lacking = lacking or [f"the scores are not in {quoted_value(self._scores_in)}"]
-            return Parsed(result, "basic", lacking=tuple(lacking)) if lacking else Parsed(result, step, extra=extra)
+            if not lacking:
+                return Parsed(result, step, extra=extra)
+            # Without the field for them, the scores may be those of another object.
+            if (holder is value and self._scores_in) or not (self._essential and self._essential.fits(value)):
+                return Parsed(result, "basic", lacking=tuple(lacking))
+            for path, scale in self._means:
+                _drop_off_scale(result, path, scale)
+            return Parsed(result, step, extra=extra, dropped=tuple(lacking))
         # What is wrong with a score is told in one way; the schema says it again in its own words.
         again = tuple(start for name in wrong for start in self._as_the_schema_begins(name))
         others = [item for item in amiss if not item.startswith(again)]
@@ -395,8 +414,8 @@ class AnswerParser:
         )
         return inside | (names & value.keys())
 
-    def _with(self, value: dict[str, Any], scores: Mapping[str, int | bool]) -> dict[str, Any]:
-        """The answer with its scores as whole numbers, in the place that the suite names."""
+    def _with(self, value: dict[str, Any], scores: Mapping[str, float | bool]) -> dict[str, Any]:
+        """The answer with its scores in the place that the suite names."""
         if not self._scores_in:
             return {**value, **scores}
         holder = self._holder(value)
@@ -451,7 +470,7 @@ class AnswerParser:
     def _by_lines(self, plain: str, text: str) -> Parsed:
         values, problems = self._lines.read(plain)
         if not problems:
-            result = self._with({}, whole_scores(values, self._rubric))
+            result = self._with({}, scores_of(values, self._rubric))
             return Parsed(result, "basic", lacking=("the scores are in plain lines, not in JSON",))
         if len(problems) < len(self._rubric.names) or not all(
             problem.endswith("missing") for problem in problems.values()
@@ -470,6 +489,53 @@ class AnswerParser:
         _, problems = self._lines.read(plain)
         against = self._lines.against(plain[after:] if problems else plain, self._holder(parsed.value))
         return _unusable(*against) if against else parsed
+
+
+def without_scores(schema: Mapping[str, Any], judge: JudgeModel) -> dict[str, Any]:
+    """The schema of a reply without what it asks of scores and flags, which `score_problems` looks at."""
+    free = dict.fromkeys(judge.rubric.names, True)
+    properties = dict(schema.get("properties", {}))
+    inner = properties.get(judge.scores_in) if judge.scores_in else None
+    if isinstance(inner, Mapping):
+        properties[judge.scores_in] = {**inner, "properties": {**inner.get("properties", {}), **free}}
+    else:
+        properties |= {name: True for name in free if name in properties}
+    return {**schema, "properties": properties} if properties else dict(schema)
+
+
+def essential(schema: Mapping[str, Any], judge: JudgeModel) -> dict[str, Any]:
+    """The schema of what a reply must have to count as more than its scores.
+
+    A value of a further figure (`judge.figures`) that is off its scale or missing costs that value alone. Where the
+    suite has a `check`, that looks at the entries of lists one by one, and single values beside them are not needed; a
+    list that is missing is, since an error that was not found cannot be told from one that was not looked for.
+    """
+    schema = without_scores(schema, judge)
+    optional = {split_path(mean.path)[0] for mean in judge.means}
+    properties: dict[str, Any] = {}
+    for name, part in schema.get("properties", {}).items():
+        kind = part.get("type") if isinstance(part, Mapping) else None
+        if judge.check and kind == "array":
+            items = part.get("items")
+            kept = {"type": items["type"]} if isinstance(items, Mapping) and "type" in items else True
+            part = {**part, "items": kept}
+        elif judge.check and kind in ("string", "number", "integer", "boolean"):
+            optional.add(name)
+        properties[name] = True if name in optional else part
+    required = [name for name in schema.get("required", ()) if name not in optional]
+    return {**schema, "properties": properties, "required": required, "additionalProperties": True}
+
+
+def _drop_off_scale(value: dict[str, Any], path: tuple[str, ...], scale: tuple[float, float]) -> None:
+    """Take out what stands at the path unless it is a number on the scale; what lies around it is copied first."""
+    for step in path[:-1]:
+        inner = value.get(step)
+        if not isinstance(inner, dict):
+            return
+        value[step] = value = dict(inner)
+    number = value.get(path[-1])
+    if isinstance(number, bool) or not isinstance(number, (int, float)) or not scale[0] <= number <= scale[1]:
+        value.pop(path[-1], None)
 
 
 def _without_last_word(text: str) -> str:

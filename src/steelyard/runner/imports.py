@@ -18,6 +18,7 @@ from steelyard.engine.sample import Evaluation
 from steelyard.errors import RunNotFound, SnapshotError, SuiteError, UsageError
 from steelyard.judging.evidence import complaint_check
 from steelyard.judging.judgement import JudgeReader
+from steelyard.judging.parse import AnswerParser
 from steelyard.plugins import UserCodeError, checked_call, find_callable, place_of
 from steelyard.records import (
     CallResult,
@@ -78,7 +79,7 @@ def import_foreign(suite: SuiteModel, store: Store, path: Path) -> Imported:
     document = _document(path)
     recorded = _read(form, document, suite, path)
     measured = _without_persons(recorded, suite)
-    lacking = tuple(_lacking(measured, path, has_judge=suite.judge is not None))
+    lacking = tuple(_lacking(measured, path, None if suite.judge is None else AnswerParser(suite.judge)))
     suite = _as_recorded(suite, measured)
     header = _header(suite, measured, form, digest(document), path)
     available = available_run(store, header.id)
@@ -96,7 +97,7 @@ def import_foreign(suite: SuiteModel, store: Store, path: Path) -> Imported:
     )
 
 
-def _lacking(recorded: RecordedRun, path: Path, *, has_judge: bool) -> Iterator[str]:
+def _lacking(recorded: RecordedRun, path: Path, parser: AnswerParser | None) -> Iterator[str]:
     """What is missing in a recording, with what it is taken for."""
     samples = recorded.samples
     checked = sum(sample.answer is None and sample.checks is not None for sample in samples)
@@ -109,13 +110,14 @@ def _lacking(recorded: RecordedRun, path: Path, *, has_judge: bool) -> Iterator[
     if silent:
         yield f"{silent} of {len(samples)} records hold no answer: target_failed, in no figure"
     unjudged = [sample for sample in samples if sample.answer is not None and sample.response is None]
-    if unjudged and has_judge:
+    if unjudged and parser is not None:
         reasons = Counter(item.judge_failure or "no judgement was recorded" for item in unjudged)
         why, n = reasons.most_common(1)[0]
         why = clipped(why, 120) + ("" if n == len(unjudged) else f": {n} of them")
         n_of = f"{len(unjudged)} of {len(samples)}"
         yield f"{n_of} records hold no result of the judge: judge_failed, in no figure ({why})"
-    older = sum(sample.only_scores and sample.response is not None and not _is_scored(sample) for sample in samples)
+    judged = [sample.response for sample in samples if sample.response is not None and not _is_scored(sample)]
+    older = sum(parser is not None and parser.check(dict(item), "recorded").step == "basic" for item in judged)
     if older:
         n_of = f"{older} of {len(samples)}"
         yield f"{n_of} records lack what the judge is asked for now: of its answers only the scores are read"
@@ -334,7 +336,6 @@ def _sample(
                 scored.to_judge or "",
                 recorded_sample.case,
                 scored.metrics,
-                only_scores=recorded_sample.only_scores,
                 message=message,
             )
         )

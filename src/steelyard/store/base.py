@@ -458,8 +458,6 @@ class RecordedSample:
     response: Mapping[str, Any] | None = None
     """What the judge said, dimensions and flags at the top; None when it gave nothing, and `judge_failure` says why."""
     judge_failure: str = ""
-    only_scores: bool = False
-    """True when nothing but the scores of the reply can be read."""
     score: float | None = None
     """The score of all dimensions together, from 0 to 1, where `reply` does not hold them one by one."""
     stored: Any = None

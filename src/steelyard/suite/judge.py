@@ -532,5 +532,6 @@ REMARKS: Mapping[str, str] = {
     "CUT_OFF": "an answer that broke off at the limit of tokens: only its scores are used",
     "NO_MAJORITY": "no majority in the panel",
     "EXTRA_FIELD": "an unexpected field: it is ignored",
+    "NOT_AS_ASKED": "a value or entry beside the scores that does not fit the response schema: it alone is not used",
 }
 """What can be wrong with a judge, by code."""

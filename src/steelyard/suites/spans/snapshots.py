@@ -17,9 +17,6 @@ from .taxonomy import categories
 _ANSWERED = ("spans", "meta")
 """What the labeller gave; it is kept as its answer, the prompt as the case, all else beside them."""
 _PROMPT = "output"
-_DETAILED = ("missedElements", "falsePositives", "taxonomyErrors", "granularityErrors")
-"""The lists that a judge's result holds since the second version. Without one of them cannot tell an error that
-was not found from one that was not asked for; category scores are figures of their own, there or not."""
 _FAILED = "judge failed"
 _TOTALS = (5, 25)
 """The lowest and the highest total."""
@@ -106,7 +103,6 @@ def _sample(result: dict[str, Any], case: Case) -> RecordedSample:
         latency=latency / 1000 if isinstance(latency, (int, float)) else None,
         response=None if why_failed else judged,
         judge_failure=why_failed,
-        only_scores=not _is_detailed(judged),
         score=None if total is None else (total - _TOTALS[0]) / (_TOTALS[1] - _TOTALS[0]),
         stored=_fields_not_stored(result, [_PROMPT, *_ANSWERED] if answered else [_PROMPT]),
     )
@@ -228,14 +224,6 @@ def _judge_failure(judged: Any) -> str:
     if isinstance(notes, str) and notes.strip().lower().startswith(_FAILED) and not any(numbers):
         return notes.strip()
     return "all scores are 0, which is not on the scale" if numbers and not any(numbers) else ""
-
-
-def _is_detailed(judged: Any) -> bool:
-    return isinstance(judged, dict) and all(
-        name in judged
-        and not (isinstance(judged[name], list) and any(isinstance(entry, str) for entry in judged[name]))
-        for name in _DETAILED
-    )
 
 
 def _moment(timestamp: Any) -> float | None:
