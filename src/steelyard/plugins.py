@@ -45,6 +45,7 @@ _BUILT_IN = {
         "number": "steelyard.scoring.numbers:Number",
         "ordinal": "steelyard.scoring.text:Ordinal",
         "regex": "steelyard.scoring.text:Regex",
+        "retrieval": "steelyard.scoring.retrieval:Retrieval",
         "similarity": "steelyard.scoring.similarity:Similarity",
         "subset": "steelyard.scoring.sets:Subset",
         "year_range": "steelyard.scoring.years:YearRange",

@@ -271,3 +271,45 @@ def test_of_very_many_candidates_the_last_are_tried_and_the_rest_is_named():
     assert extract_json('{"name": "oak"}' + '{"a": 1}' * 999, NAMED).value == {"name": "oak"}
     problems = extract_json('{"name": "oak"}' + '{"a": 1}' * 1_000, NAMED, repair=False).problems
     assert problems[-1] == "of its 1,001 JSON values only the last 1,000 were tried"
+
+
+# why an answer is malformed
+
+LOG = 'load: [0.005 sec, {"kv": 3}\nargs: {"seed": 1, "layers": [1, 2, 3]}\n'
+
+
+def test_a_broken_fenced_block_is_explained_and_no_log_line_before_it():
+    found = extract_json(
+        f'{LOG}```json\n{{"name": "oak",\n"rows": [1, 2}}\n```\ntotal: [4122 ms\n', NAMED, repair=False
+    )
+    # The block's second line is `"rows": [1, 2}`: the bracket in column 14 should be a comma or a `]`.
+    assert found.problems == (
+        "the fenced block in the answer cannot be read: Expecting ',' delimiter at line 2, column 14",
+    )
+    assert found.best == '{"name": "oak",\n"rows": [1, 2}'
+
+
+def test_a_fenced_block_that_does_not_fit_is_explained_and_no_log_line_that_comes_nearer():
+    schema = compile_schema({"type": "object", "required": ["a", "b", "c"]})
+    found = extract_json('{"a": 1, "b": 2}\n```json\n{"rows": [1, 2, 3, 4, 5, 6]}\n```', schema)
+    assert found.problems == tuple(f'"{name}" is a required property' for name in "abc")
+
+
+def test_without_a_fence_the_largest_object_is_explained():
+    broken = '{"name": oak, "rows": [{"text": "a"}, {"text": "b"}], "more": [1, 2, 3]}'
+    found = extract_json(f"{LOG}{broken}\nend [1", NAMED, repair=False)
+    assert found.problems == ("the JSON in the answer cannot be read: Expecting value at line 1, column 10",)
+    assert found.best == broken
+
+
+def test_an_answer_that_broke_off_is_explained_to_its_end():
+    answer = '{"rows": [{"text": "a"}, {"text": "b"}, {"te'
+    found = extract_json(LOG + answer, NAMED, repair=False)
+    assert found.best == answer
+    assert found.problems[0].startswith("the JSON in the answer cannot be read: Unterminated string")
+
+
+def test_many_brackets_that_are_never_closed_take_no_time_squared():
+    assert extract_json("[1 " * 50_000, NAMED, repair=False).problems == (
+        "there is no JSON object or array in the answer",
+    )

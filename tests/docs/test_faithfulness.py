@@ -97,3 +97,38 @@ def test_a_case_without_the_field_is_a_mistake_of_the_suite(tmp_path, report):
     assert (
         "case parking: judge.evidence.quotes_from: input.passages is missing: write [] where there is none" in message
     )
+
+
+def test_quotes_may_be_looked_up_in_what_the_answer_retrieved(tmp_path):
+    for name, text in re.findall(r"```\w+ file=grounded/(\S+)\n(.*?)```", PAGE.read_text(), re.DOTALL):
+        (tmp_path / name).write_text(text)
+    cases = [json.loads(line) for line in (tmp_path / "cases.jsonl").read_text().splitlines()]
+    replies = [json.loads(line) for line in (tmp_path / "answers.jsonl").read_text().splitlines()]
+    answers = [
+        {
+            "case": case["id"],
+            "answer": json.dumps(
+                {"reply": reply["answer"], "retrieved": [{"text": text} for text in case["input"].pop("passages")]}
+            ),
+        }
+        for case, reply in zip(cases, replies, strict=True)
+    ]
+    (tmp_path / "cases.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases))
+    (tmp_path / "answers.jsonl").write_text("".join(json.dumps(answer) + "\n" for answer in answers))
+    suite = (tmp_path / "suite.yaml").read_text()
+    suite = suite.replace("quotes_from: input.passages", "quotes_from: 'answer.retrieved[].text'")
+    (tmp_path / "suite.yaml").write_text(suite.replace("target:", "answer: {format: json}\ntarget:"))
+    code = (tmp_path / "grounding.py").read_text()
+    (tmp_path / "grounding.py").write_text(code.replace('case.input["passages"]', 'metrics["answer"]["passages"]'))
+    with judge_server(answer) as server, pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path)
+        invoke("run", ".", "--judge", server.base_url, "--judge-model", "scripted", code=1)
+        report = json.loads(invoke("report", "LAST", "--json"))
+    # As where the passages are in the case: 3 of 6 claims have one, and the quote of `cafe` is from the reply.
+    gate = next(gate for gate in report["gates"] if gate["metric"] == "score.support.passage")
+    assert gate["value"]["value"] == 0.5
+    points = {
+        sample["case_id"]: next(score["value"] for score in sample["scores"] if score["name"] == "grounded")
+        for sample in report["samples"]
+    }
+    assert points == {"opening": 5, "tickets": 4, "parking": 2, "cafe": 3}

@@ -294,3 +294,12 @@ def test_reading_leaves_the_answer_as_it_was(data):
     read_items((BARE, ROWS, BOXES), {"cards": data})
     read_items((PILES,), {"piles": data})
     assert repr(data) == before
+
+
+def test_boxes_under_different_keys_may_have_different_orders_of_their_corners():
+    layout = ItemsLayout(items="cards[]", text="text", box=("bbox", "box_2d"), corners={"box_2d": "yxyx"})
+    data = {"cards": [{"text": "Sea", "bbox": [100, 200, 300, 400]}, {"text": "Sun", "box_2d": [200, 100, 400, 300]}]}
+    assert layout.read(data).boxes == [(0.1, 0.2, 0.3, 0.4)] * 2
+    assert layout.read({"cards": [{"text": "Sea", "box_2d": [5, 5, 5, 5]}]}).unread == {0: [5, 5, 5, 5]}
+    with pytest.raises(ValidationError, match="corners names 'box', which is not among the paths of box"):
+        ItemsLayout(items="cards[]", text="text", box="bbox", corners={"box": "yxyx"})

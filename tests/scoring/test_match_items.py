@@ -315,3 +315,43 @@ def test_every_truth_item_and_every_answered_item_is_right_or_has_one_fault():
         assert len(seen_true) + reading.counts["correct"] == 6
         assert len(seen_got) + reading.counts["correct"] == 7
         assert len(set(seen_true)) == len(seen_true)
+
+
+# what is left of an item that was read in several parts
+
+
+def leftover_reading(true, got, **settings):
+    return scorer(**settings).read(answer(got), case({"boxes": [{"label": "a", "parts": true}]}))
+
+
+def test_a_further_fragment_of_an_item_is_no_invention():
+    reading = leftover_reading(["Wild Card", "To be mentally aware"], ["WILD", "CARD", "To be mentally aware", "aware"])
+    assert codes(reading) == {
+        # Two fragments of the same length: the first by text is its reading.
+        ("Wild Card", "CARD"): {"PARTIAL": 0.5, "OCR": 0.5},
+        (None, "WILD"): {"PARTIAL": 0.0},
+        (None, "aware"): {"PARTIAL": 0.0},
+    }
+    assert {fault.got: fault.evidence for fault in reading.faults}["WILD"] == "a further fragment of 'Wild Card'"
+    assert (reading.counts["extra"], reading.counts["reported"], reading.counts["matched"]) == (0, 4, 2)
+    assert reading.value == 0.5
+
+
+def test_text_that_is_on_no_item_and_second_copies_remain_inventions():
+    reading = leftover_reading(["Wild Card"], ["Wild Card", "Wild Card", "Wild Horses", "ar"])
+    assert {fault.got: [*fault.codes] for fault in reading.faults} == {
+        "Wild Card": ["HALLUC"],
+        "Wild Horses": ["HALLUC"],
+        "ar": ["HALLUC"],  # letters from the middle of a word
+    }
+    assert reading.counts["extra"] == 3
+
+
+def test_further_fragments_have_a_code_of_their_own_where_the_suite_names_one():
+    named = {**CODES, "leftover": "LEFTOVER"}
+    reading = leftover_reading(["Wild Card"], ["Wild Card", "Card"], codes=named)
+    assert codes(reading) == {(None, "Card"): {"LEFTOVER": 0.0}}
+    # Strict: 1 of 1 true and 1 superfluous item.
+    reading = leftover_reading(["Wild Card"], ["Wild Card", "Card"], codes=named, strict=True)
+    assert reading.value == 0.5
+    assert codes(reading) == {(None, "Card"): {"LEFTOVER": 0.5}}

@@ -46,6 +46,7 @@ PARAMETERS = {
     "money_range": {"low": "expected.low", "high": "expected.high"},
     "number": {"expected": "expected.number"},
     "ordinal": {"expected": "expected.label", "order": ["bad", "fair", "good"]},
+    "retrieval": {"expected": "expected.words"},
     "regex": {"expected": "expected.pattern", "example": "expected.example"},
     "similarity": {"expected": "expected.name"},
     "subset": {"of": "expected.words"},

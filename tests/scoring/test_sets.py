@@ -252,3 +252,62 @@ def test_an_answer_of_which_all_is_skipped_earns_nothing(tickets):
     suite = load_suite(tickets / "suite.yaml")
     scored = Evaluator(suite).evaluate('{"cited": []}', next(iter(suite.cases)))
     assert (scored.outcome, scored.score, scored.passed) == (Outcome.SCORED, 0.0, False)
+
+
+# lists inside the answer, and recall
+
+
+def cited_of_retrieved(answer, **settings):
+    return Subset(of="answer.retrieved[].id", **settings).at("cited").read(answer, Case("c"))
+
+
+def test_the_list_may_be_what_the_answer_itself_retrieved():
+    retrieved = [{"id": "p1"}, {"id": "p2"}]
+    reading = cited_of_retrieved({"retrieved": retrieved, "cited": ["p1", "p9"]})
+    assert reading.value == 0.5
+    assert [(fault.got, fault.evidence) for fault in reading.faults] == [
+        ("p9", "not one of the 2 in answer.retrieved[].id")
+    ]
+    assert cited_of_retrieved({"retrieved": retrieved, "cited": ["p1"]}).value == 1
+
+
+@for_every(
+    "answer", [{}, {"retrieved": [], "cited": []}, {"cited": ["p1"]}, {"retrieved": [{"id": "p1"}], "cited": []}]
+)
+def test_an_answer_that_retrieves_or_cites_nothing_earns_nothing(answer):
+    assert cited_of_retrieved(answer).value == 0
+
+
+def test_a_list_in_the_answer_is_looked_for_in_no_case(tmp_path):
+    (tmp_path / "suite.yaml").write_text(
+        "suite: rag\ncases: {files: cases.yaml}\ntarget: {recorded: answers.jsonl}\nanswer: {format: json}\n"
+        "score:\n  cited: {subset: {of: 'answer.retrieved[]', code: MADE_UP}}\npass: score >= 100 %\n"
+        "gates: [pass_rate >= 10 %]\n"
+    )
+    (tmp_path / "cases.yaml").write_text("- {id: a, input: {q: x}}\n- {id: b, input: {q: y}}\n")
+    answers = [{"retrieved": ["p1"], "cited": ["p1"]}, {"retrieved": ["p1"], "cited": ["p2"]}]
+    (tmp_path / "answers.jsonl").write_text(
+        "".join(
+            json.dumps({"case": name, "answer": json.dumps(item)}) + "\n"
+            for name, item in zip("ab", answers, strict=True)
+        )
+    )
+    done = steelyard("run", tmp_path, "--json", cwd=tmp_path)
+    data = json.loads(done.stdout)
+    assert data["overall"]["pass_rate"]["value"] == 0.5
+    assert data["overall"]["findings"] == {"MADE_UP": 1}
+
+
+def test_under_recall_an_extra_value_is_no_error():
+    case = Case("c", expected={"ids": ["a", "b"]})
+    reading = ItemSet(expected="expected.ids", value="recall").at("ids").read({"ids": ["a", "x", "y"]}, case)
+    assert (reading.value, [[*fault.codes] for fault in reading.faults]) == (0.5, [["MISSED"]])
+    # Where nothing is true, an extra value costs everything, and is one. Strict takes F1, in which it costs, too.
+    empty = (
+        ItemSet(expected="expected.ids", value="recall").at("ids").read({"ids": ["x"]}, Case("c", expected={"ids": []}))
+    )
+    assert (empty.value, [[*fault.codes] for fault in empty.faults]) == (0, [["EXTRA"]])
+    strict = (
+        ItemSet(expected="expected.ids", value="recall", strict=True).at("ids").read({"ids": ["a", "b", "x"]}, case)
+    )
+    assert [[*fault.codes] for fault in strict.faults] == [["EXTRA"]]

@@ -253,18 +253,19 @@ def test_boxes_with_named_edges_are_read_and_others_are_named(evaluator):
         assert (weighed.outcome, weighed.scores[0].counts["boxes_unread"]) == (Outcome.SCORED, unread), odd
 
 
-def test_a_fragment_below_half_is_partial_when_no_other_card_holds_it(evaluator):
+def test_fragments_below_half_are_partial_and_two_letters_are_no_reading(evaluator):
     weigh_one, cases = evaluator
     left, right = ([card["text"] for card in pile["cards"]] for pile in TRUTH["01-easy"]["piles"])
-    # "stays calm" has 10 of 28 letters; "To" stands on five cards.
+    # "stays calm" has 10 of 28 letters; "To" is on five cards: not invented, and a reading of none.
     answer = {
         "piles": [{"label": "left", "cards": [*left[:3], "stays calm", "To"]}, {"label": "right", "cards": right}]
     }
     weighed = weigh_one.evaluate(json.dumps(answer), cases["01-easy"])
     assert [(finding.code, finding.got) for finding in weighed.findings] == [
         ("PARTIAL", "stays calm"),
-        ("HALLUC", "To"),
+        ("PARTIAL", "To"),
     ]
+    assert weighed.scores[0].counts["matched"] == len(left[:3]) + 1 + len(right)
 
 
 def test_letter_case_and_one_pile_a_card_are_no_surprise(evaluator):
@@ -328,3 +329,50 @@ def test_a_card_in_two_piles_of_the_truth_is_refused_when_the_suite_loads(tmp_pa
     assert done.returncode == 2
     assert "'fair PLAY' is in two groups, left and right: an item has one place" in done.stderr
     assert "truth.json" in done.stderr
+
+
+# boxes as models write them
+
+
+@pytest.mark.parametrize("key", ["bbox", "bbox_2d", "box_2d", "bounding_box", "boundingBox"])
+def test_boxes_under_the_keys_that_models_use_are_read(tmp_path, key):
+    def with_key(answer):
+        for card in answer.get("cards", []):
+            if "box" in card:
+                left, top, right, bottom = card.pop("box")
+                # Gemini writes box_2d as top, left, bottom, right; the others begin with the left edge.
+                card[key] = [top, left, bottom, right] if key == "box_2d" else [left, top, right, bottom]
+        return NOISE.replace("%s", json.dumps(answer))
+
+    model = Model()
+    model.text_of = with_key
+    code, report = evaluate(tmp_path, model, "--repeats", 1, "--only", "variant=boxes", "--limit", 3)
+    assert code == 0, report["verdict"]
+    assert measure(report, "grouping")["value"] == 1
+    assert measure(report, "unread_boxes")["numerator"] == 0
+
+
+def test_a_fragment_of_a_card_decides_nothing(tmp_path):
+    """Every photo's first card is read as a whole and its last word once more: no card is invented."""
+
+    def change(_photo, _shape, _nth, piles):
+        (text, box), *others = piles[0]
+        return [[(text, box), (text.split()[-1], box), *others], *piles[1:]]
+
+    code, report = evaluate(tmp_path, Model(change), "--repeats", 1, "--only", "variant=piles", "--limit", 4)
+    assert verdicts(report)["invention"] == "PASS"
+    assert code == 0
+    assert {sample["findings"][0]["code"] for sample in report["samples"]} == {"PARTIAL"}
+
+
+def test_show_begins_with_the_part_of_a_long_response_that_was_read(tmp_path):
+    model = Model()
+    text_of, log = model.text_of, "llama_model_loader: - kv {%- if x %} [0.1\n" * 300
+    model.text_of = lambda answer: log + text_of(answer)
+    evaluate(tmp_path, model, "--repeats", 1, "--only", "variant=piles", "--limit", 1)
+    shown = run_steelyard("show", "LAST", "01-easy", cwd=tmp_path).stdout
+    answer = shown.partition("\nAnswer\n")[2]
+    assert answer.split()[:2] == ["{", '"piles":']
+    assert "llama_model_loader" not in shown
+    assert "--full shows all" in shown
+    assert "llama_model_loader" in run_steelyard("show", "LAST", "01-easy", "--full", cwd=tmp_path).stdout

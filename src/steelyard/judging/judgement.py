@@ -14,7 +14,7 @@ from steelyard.plugins import UserCodeError, checked_call, place_in_words
 from steelyard.records import Failure, JudgeCall, Judgement, Mode, Remark, Vote, nearest
 from steelyard.scoring.extract import BROKE_OFF
 from steelyard.suite.case import Case, compile_path
-from steelyard.suite.judge import BindingRule, JudgeModel, Rubric
+from steelyard.suite.judge import ANSWER, PASSAGES, BindingRule, JudgeModel, Rubric
 from steelyard.suite.labels import hidden
 
 # Rules that are enforced in code: the judge's scores, capped by what was measured and by what it could prove.
@@ -432,7 +432,11 @@ class JudgeReader:
             return (), frozenset()
         text, orders = without_orders(about.text)
         owed = self._judge.evidence
-        texts = owed.passages(about.case) if owed is not None and owed.quotes_from else (text,)
+        texts: tuple[str, ...] = (text,)
+        if owed is not None and owed.of_answer is not None:
+            texts = tuple(about.metrics.get(ANSWER, {}).get(PASSAGES, ()))
+        elif owed is not None and owed.quotes_from:
+            texts = owed.passages(about.case)
         remarks, unproven = self._evidence.check(response, raw, texts, self._shown(about, orders))
         return tuple(_with_reason(remark) for remark in remarks) if orders else remarks, unproven
 

@@ -33,7 +33,7 @@ from steelyard.report.samples import (
     sample_line,
 )
 from steelyard.report.wording import badness
-from steelyard.scoring.extract import SchemaValidator, extract_json
+from steelyard.scoring.extract import Extracted, SchemaValidator, extract_json
 from steelyard.store.base import Store
 from steelyard.store.excerpt import Excerpt
 from steelyard.store.selection import Selection
@@ -169,15 +169,27 @@ def _details(store: Store, header: RunHeader, n_samples: int, max_details: int) 
     return detail.worst_first([*unread, *scored])
 
 
-def _found_in_text(header: RunHeader) -> Callable[[Sample], Any]:
-    """A function from a sample to the JSON that was read out of other text; None when the text was JSON alone."""
+def _extraction(header: RunHeader) -> Callable[[Sample], Extracted | None]:
+    """A function from a sample to what is found in its answer; None for one that has no answer or is not JSON."""
     shape = header.description.answer
     validator = None if shape.schema_data is None else SchemaValidator(shape.schema_data)
 
-    def read(sample: Sample) -> Any:
-        if sample.step in (None, "whole") or sample.call_result.text is None:
+    def extracted(sample: Sample) -> Extracted | None:
+        text = sample.call_result.text
+        if text is None or shape.format != "json" or (sample.step is None and sample.outcome is not Outcome.MALFORMED):
             return None
-        return extract_json(sample.call_result.text, validator, repair=shape.repair).value
+        return extract_json(text, validator, repair=shape.repair)
+
+    return extracted
+
+
+def _found_in_text(header: RunHeader) -> Callable[[Sample], Any]:
+    """A function from a sample to the JSON that was read out of other text; None when the text was JSON alone."""
+    extracted = _extraction(header)
+
+    def read(sample: Sample) -> Any:
+        found = None if sample.step in (None, "whole") else extracted(sample)
+        return None if found is None else found.value
 
     return read
 
@@ -219,6 +231,8 @@ class ShownSample:
     detail: SampleDetail
     fields: Sequence[Mapping[str, Any]]
     """Each field of the truth beside what the answer has there."""
+    best: str = ""
+    """Of a malformed answer, the part that is nearest to what was asked for."""
 
     def data(self) -> dict[str, Any]:
         """The same as plain data."""
@@ -251,7 +265,7 @@ class ShownSample:
         shown += [_fields_table(self.fields)] if self.fields else []
         if case.expected is not None and (full or not self.fields):
             shown.append(doc.Quote("Expected", fmt.laid_out(case.expected)))
-        shown += answer_blocks(replace(self.detail, answer=sample.call_result.text, read=None))
+        shown += self._answer(full=full)
         shown += [doc.Text("The answer goes on; --full reads up to 5,000,000 characters.")] if self.excerpt.cut else []
         if not full:
             shown = [replace(item, text=_cut(item.text)) if isinstance(item, doc.Quote) else item for item in shown]
@@ -262,24 +276,29 @@ class ShownSample:
         blocks = [headline, *shown, *scoring, checks_table(sample.checks), *judged]
         return doc.Document(block.name, blocks, context=(f"run {header.id}", f"suite {header.suite_name}"))
 
+    def _answer(self, *, full: bool) -> list[doc.Block]:
+        """The answer, beginning with the part that was read or, of a malformed one, that should have been."""
+        text = self.excerpt.sample.call_result.text
+        part = fmt.laid_out(self.detail.read) if self.detail.read is not None else self.best
+        whole = answer_blocks(replace(self.detail, answer=text, read=None))
+        if not text or not part or len(text.strip()) <= len(part):
+            return whole
+        title = "Answer" if self.detail.read is not None else "Answer, the part that is nearest to what was asked for"
+        if full:
+            return [doc.Quote(title, part), doc.Section(WHOLE_RESPONSE, whole)]
+        return [doc.Quote(title, part), doc.Text(f"Part of a response of {len(text):,} characters: --full shows all.")]
+
 
 def shown_sample(header: RunHeader, excerpt: Excerpt, request: Any) -> ShownSample:
     """A stored sample with what was read out of its answer, field by field beside its truth."""
     sample, case = excerpt.sample, excerpt.case
     # What is cut is no JSON any more, and a judge's quotes need not be in it.
-    read = None if excerpt.cut else _read(sample, header)
+    found = None if excerpt.cut else _extraction(header)(sample)
+    read = None if found is None else found.value
     judgement, alone = judgement_reader(header)(sample, case), sample.step in (None, "whole")
     detail = sample_detail(sample, case, None if alone else read, judgement, failing_flags(header))
-    schema = header.description.answer.schema_data
-    return ShownSample(header, excerpt, request, detail, list(_fields(case.expected, read, schema)))
-
-
-def _read(sample: Sample, header: RunHeader) -> Any:
-    """What was read out of the answer; None when it is no JSON."""
-    text = sample.call_result.text
-    if text is None or sample.step is None:
-        return None
-    return extract_json(text, None, repair=header.description.answer.repair).value
+    fields = list(_fields(case.expected, read, header.description.answer.schema_data))
+    return ShownSample(header, excerpt, request, detail, fields, "" if found is None else found.best)
 
 
 def _cut(text: str) -> str:

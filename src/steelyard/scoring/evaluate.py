@@ -20,7 +20,7 @@ from steelyard.scoring.extract import BROKE_OFF, SchemaValidator, extract_json, 
 from steelyard.scoring.text import truth_parts, unknown
 from steelyard.suite.build.judge import LISTED
 from steelyard.suite.case import MISSING, Case, Unsearchable, compile_path, path_step
-from steelyard.suite.judge import Dimension, Flag, JudgeModel, Rubric, SaidCount, SaidMean
+from steelyard.suite.judge import ANSWER, PASSAGES, Dimension, Flag, JudgeModel, Rubric, SaidCount, SaidMean
 from steelyard.suite.models import EXPECT, Component, SuiteModel
 from steelyard.suite.rules import measured_for_rules, names_in_rules
 
@@ -384,7 +384,11 @@ class Evaluator:
         if not to_judge.strip():
             missing = "the part of the answer that is to be judged is missing or empty"
             return self._malformed(text, case, [missing], fits=True)
-        return replace(scored, to_judge=to_judge)
+        evidence = None if self._judge is None else self._judge.evidence
+        if evidence is None or evidence.of_answer is None:
+            return replace(scored, to_judge=to_judge)
+        quoted = {ANSWER: {PASSAGES: evidence.in_answer(answer)}}
+        return replace(scored, to_judge=to_judge, metrics={**scored.metrics, **quoted})
 
     def _text_to_judge(self, text: str, answer: Any) -> str:
         """The part of the answer that the suite has judged; "" when it is not there."""

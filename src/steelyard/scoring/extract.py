@@ -268,7 +268,6 @@ MAX_REPAIR_DEPTH: Final = 64
 _MAX_REPAIRS: Final = 3
 _MAX_TRIED: Final = 1_000
 """Candidates of one kind that are compared with the schema: a megabyte can hold 300,000."""
-_MAX_EXPLAINED: Final = 20
 _INFO_LINE = re.compile(r"[ \t]*(?:[A-Za-z][^\n{\[]*)?\r?\n")
 _INLINE_LANGUAGE = re.compile(r"\s*[A-Za-z]\w*\s*(?=[{\[])")
 _BEGINS_QUOTED = re.compile(r"""\{\s*(?:"[^"\n]{1,200}"|'[^'\n]{1,200}')\s*:|\[\s*["'{]""")
@@ -283,6 +282,8 @@ class Extracted:
     value: Any
     step: str | None
     problems: tuple[str, ...] = ()
+    best: str = ""
+    """Where nothing fits, the part of the text that `problems` are about: "" when nothing in it looks like JSON."""
 
 
 def extract_json(text: str, validator: SchemaValidator | None = None, *, repair: bool = True) -> Extracted:
@@ -290,20 +291,25 @@ def extract_json(text: str, validator: SchemaValidator | None = None, *, repair:
 
     Without `repair` only JSON that stands in the text as valid JSON counts, whatever is around it.
     """
-    nearest = _Nearest(validator)
     # A bare word before a colon is a key only when a schema can confirm it; otherwise it may be prose in braces.
     begins = _BEGINS_AS_JSON if validator else _BEGINS_QUOTED
     gave_up: list[str] = []
-    for step, value in _candidates(text, begins, gave_up, repair=repair):
+    repaired: list[tuple[str, Any]] = []
+    for step, source, value in _candidates(text, begins, gave_up, repair=repair):
         if validator.fits(value) if validator else isinstance(value, (dict, list)):
             return Extracted(value, step)
-        nearest.consider(value)
-    return Extracted(None, None, (*nearest.problems(text), *gave_up))
+        if step == "repaired":
+            repaired.append((source, value))
+    best, fenced = _best_candidate(text)
+    return Extracted(None, None, (*_problems(text, best, fenced, validator, repaired), *gave_up), best)
 
 
-def _candidates(text: str, begins: re.Pattern[str], gave_up: list[str], *, repair: bool) -> Iterator[tuple[str, Any]]:
+def _candidates(
+    text: str, begins: re.Pattern[str], gave_up: list[str], *, repair: bool
+) -> Iterator[tuple[str, str, Any]]:
+    """Step, the text it was tried on, and value of everything in the text that could be the answer, in order."""
     try:
-        yield "whole", read_json(text)
+        yield "whole", text, read_json(text)
     except NotJson:
         pass
     else:
@@ -311,17 +317,17 @@ def _candidates(text: str, begins: re.Pattern[str], gave_up: list[str], *, repai
     blocks = _first(list(_fenced(text)), "fenced blocks", gave_up)
     for block in blocks:
         try:
-            yield "fenced", read_json(block)
+            yield "fenced", block, read_json(block)
         except NotJson:
             continue
     embedded = list(embedded_values(text))
     for kind in (dict, list):
         listed = [value for value in reversed(embedded) if isinstance(value, kind)]
         for value in _first(listed, "JSON values", gave_up):
-            yield "balanced", value
+            yield "balanced", text, value
     if repair:
-        yield from (("unescaped", value) for value in _unescaped([*blocks, text]))
-        yield from (("repaired", value) for value in _repaired([*blocks, text], begins, gave_up))
+        yield from (("unescaped", text, value) for value in _unescaped([*blocks, text]))
+        yield from (("repaired", *pair) for pair in _repaired([*blocks, text], begins, gave_up))
 
 
 def _first(last_first: list[Any], kind: str, gave_up: list[str]) -> list[Any]:
@@ -348,8 +354,8 @@ def _unescaped(texts: list[str]) -> Iterator[Any]:
                 yield read_json(str(read_json(f'"{text.strip()}"')))
 
 
-def _repaired(texts: list[str], begins: re.Pattern[str], gave_up: list[str]) -> Iterator[Any]:
-    """Broken documents as `json-repair` fixes them; why one was left as it is goes to `gave_up`."""
+def _repaired(texts: list[str], begins: re.Pattern[str], gave_up: list[str]) -> Iterator[tuple[str, Any]]:
+    """Broken documents and what `json-repair` makes of them; why one was left as it is goes to `gave_up`."""
     seen: set[str] = set()
     time_left = CpuLimit(MAX_REPAIR_SECONDS)
     for text in texts:
@@ -373,7 +379,7 @@ def _repaired(texts: list[str], begins: re.Pattern[str], gave_up: list[str]) -> 
             gave_up.append(f"its repair was given up after {MAX_REPAIR_SECONDS:g} s")
             return
         if value is not None:
-            yield value
+            yield broken, value
         if len(seen) == _MAX_REPAIRS:
             return
 
@@ -400,42 +406,78 @@ def _stands_as_key(key: str, text: str) -> bool:
     return "\\" in text and key.isprintable()
 
 
-class _Nearest:
-    """Remembers the candidate with the fewest problems, to explain a malformed answer."""
+# Why an answer is malformed: what is wrong with its best candidate, never with a log line beside it.
 
-    def __init__(self, validator: SchemaValidator | None) -> None:
-        self._validator = validator
-        self._explained = 0
-        self._problems: list[str] | None = None
-
-    def consider(self, value: Any) -> None:
-        if self._explained == _MAX_EXPLAINED:
-            return
-        self._explained += 1
-        if self._validator is None:
-            problems = [f"it is {_kind(value)}, not an object or an array"]
-        else:
-            problems = self._validator.problems(value) or ["it does not fit the schema"]
-        if self._problems is None or len(problems) < len(self._problems):
-            self._problems = problems
-
-    def problems(self, text: str) -> tuple[str, ...]:
-        if self._problems is not None:
-            return tuple(self._problems)
-        if not text or text.isspace():
-            return ("the answer is empty",)
-        if _BEGINS_AS_JSON.search(text) is None and text.lstrip()[0] not in "[{":
-            return ("there is no JSON object or array in the answer",)
-        return (f"the JSON in the answer cannot be read: {_where_it_breaks(text)}",)
+_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\\n]|\\.)*+"|[\[\]{}]')
+_LOOKS_LIKE_JSON = re.compile(rf"{_OPENER.pattern}|{_BEGINS_AS_JSON.pattern}")
 
 
-def _where_it_breaks(text: str) -> str:
-    begin = _BEGINS_AS_JSON.search(text)
+def _best_candidate(text: str) -> tuple[str, bool]:
+    """The largest fenced block that begins as JSON does, else the largest such part of the text; and if it is fenced.
+
+    "" where there is none. The text itself where it is JSON as a whole.
+    """
     try:
-        read_json(text[begin.start() :] if begin else text)
+        read_json(text)
+    except NotJson:
+        pass
+    else:
+        return text.strip(), False
+    blocks = [block.strip() for block in _fenced(text) if _LOOKS_LIKE_JSON.match(block.lstrip())]
+    if blocks:
+        return max(blocks, key=len), True
+    return max(_documents(text), key=len, default=""), False
+
+
+def _documents(text: str) -> Iterator[str]:
+    """Each outermost part of the text that begins as JSON does, to the bracket that closes it.
+
+    One that nothing closes goes to the end of the text if it begins with a key or a text: an answer that broke off.
+    """
+    budget, place = 4 * len(text) + 100_000, 0
+    while budget > 0 and (opener := _LOOKS_LIKE_JSON.search(text, place)):
+        start = opener.start()
+        end = _closed_at(text, start)
+        budget -= (end or len(text)) - start
+        if end is None and not _BEGINS_AS_JSON.match(text, start):
+            place = start + 1
+            continue
+        place = end or len(text)
+        yield text[start:place].strip()
+
+
+def _closed_at(text: str, start: int) -> int | None:
+    """Where the bracket that opens at `start` is closed, brackets in strings not regarded; None when it is not."""
+    depth = 0
+    for token in _STRING_OR_BRACKET.finditer(text, start):
+        if token.group() in ("{", "["):
+            depth += 1
+        elif token.group() in ("}", "]"):
+            depth -= 1
+            if depth == 0:
+                return token.end()
+    return None
+
+
+def _problems(
+    text: str, best: str, fenced: bool, validator: SchemaValidator | None, repaired: list[tuple[str, Any]]
+) -> tuple[str, ...]:
+    """What is wrong with the best candidate, as it stands or as it was repaired."""
+    if not text or text.isspace():
+        return ("the answer is empty",)
+    if not best:
+        return ("there is no JSON object or array in the answer",)
+    try:
+        value = read_json(best)
     except NotJson as error:
-        return str(error)
-    return "it could not be fixed"
+        fixed = [value for source, value in repaired if source.startswith(best) or best.startswith(source)]
+        if not fixed:
+            part = "the fenced block" if fenced else "the JSON"
+            return (f"{part} in the answer cannot be read: {error}",)
+        value = fixed[0]
+    if validator is not None:
+        return tuple(validator.problems(value)) or ("it does not fit the schema",)
+    return (f"it is {_kind(value)}, not an object or an array",)
 
 
 def _kind(value: Any) -> str:

@@ -170,13 +170,14 @@ class FunctionScorer(Scorer):
 
 
 class FunctionMeasure(Scorer):
-    """A measure of a function's dict, as a component without weight."""
+    """A measure that a scorer takes of every answer, as one of a function's dict, as a component without weight."""
 
     needs_truth: ClassVar[bool] = False
     case_paths: ClassVar[tuple[str, ...]] = ()
 
     answer: str | None = ""
-    of: FunctionScorer = Field(exclude=True)
+    of: Any = Field(exclude=True)
+    """The scorer, with a method `measured`."""
     measure: str
 
     def read(self, answer: Any, case: Case) -> Reading:

@@ -13,7 +13,7 @@ from steelyard.scoring.base import UNKNOWN, Fault, MeanMeasure, Measure, Reading
 from steelyard.scoring.extract import key_text
 from steelyard.scoring.items.match import Code
 from steelyard.scoring.text import Difference, Folder
-from steelyard.suite.case import MISSING, Case
+from steelyard.suite.case import MISSING, Case, Getter, compile_path, in_answer
 
 Values = dict[str, Any]
 """Different values by the text that they are compared as."""
@@ -52,7 +52,7 @@ class _OfValues(Scorer):
 
     def _listed(self, case: Case) -> Values | None:
         """The values of the list of the case, which may be empty; None where it is missing."""
-        return self._values(self.getters[self.case_paths[0]](case))
+        return self._values(self.getters[self.case_paths[0]](case)) if self.case_paths else None
 
     def _too_many(self, got: Values, counts: Mapping[str, int]) -> Reading | None:
         if len(got) <= self.most:
@@ -74,6 +74,8 @@ class _OfValues(Scorer):
         return list(values.values())
 
     def check(self, case: Case) -> str | None:
+        if not self.case_paths:
+            return None
         place = self.case_paths[0]
         raw = self.getters[place](case)
         inner = raw if isinstance(raw, (list, tuple)) else [raw]
@@ -83,10 +85,10 @@ class _OfValues(Scorer):
 
 
 class Subset(_OfValues):
-    """The share of the answer's values that are in a list of the case; every stranger is an error of its own."""
+    """The share of the answer's values that are in a list of the case, or in another list of the answer; every
+    stranger is an error of its own."""
 
     has_strict: ClassVar[bool] = True
-    case_paths: ClassVar[tuple[str, ...]] = ("of",)
     measures: ClassVar[Mapping[str, Measure]] = MappingProxyType(
         {
             "inside": Measure("inside", "answered", "answered values that are in the list", "higher"),
@@ -94,7 +96,9 @@ class Subset(_OfValues):
         }
     )
 
-    of: str = Field(description="Path to the list in the case.")
+    of: str = Field(
+        description="Path to the list in the case or, as `answer.<path>`, in the answer itself: what was retrieved."
+    )
     empty: Literal["fail", "skip"] = Field(
         default="fail",
         description="What an empty list is: worth 0, or taken out of the score. An answer without a list earns 0.",
@@ -102,16 +106,33 @@ class Subset(_OfValues):
     code: Code = Field(default="NOT_IN_LIST", description="The code of a value that is not in the list.")
     strict: bool = Field(default=False, description="Give marks only when every value is in the list.")
 
+    @cached_property
+    def _of_answer(self) -> Getter | None:
+        """Where in the answer the list is; None when it is in the case."""
+        path = in_answer(self.of)
+        return None if path is None else compile_path(path)
+
+    @property
+    def case_paths(self) -> tuple[str, ...]:  # type: ignore[override]  # the list may be in the answer
+        """`of`, unless it leads into the answer."""
+        return () if in_answer(self.of) is not None else ("of",)
+
+    @property
+    def needs_truth(self) -> bool:  # type: ignore[override]  # as above
+        """Whether a case must have the list."""
+        return bool(self.case_paths)
+
     def fault_codes(self) -> Mapping[str, str]:
-        return {self.code: "A value of the answer that is not in the list of the case."}
+        return {self.code: "A value of the answer that is not in the list."}
 
     def read(self, answer: Any, case: Case) -> Reading:
-        listed = self._listed(case)
+        # An answer that lists nothing to choose from, and chooses nothing, has earned nothing.
+        listed = self._listed(case) if self._of_answer is None else self._values(self._of_answer(answer)) or {}
         if listed is None:
             return UNKNOWN
         raw = self.answer_value(answer)
         got = self._values(raw)
-        if not got and not listed and isinstance(raw, list):
+        if not got and not listed and isinstance(raw, list) and self.case_paths:
             return Reading(
                 1.0, [], raw, "nothing to list, and nothing listed", counts=_NO_VALUES | {"inside": 1, "empty": 0}
             )
@@ -132,7 +153,7 @@ class Subset(_OfValues):
         return Reading(value, None, raw, f"{inside} of {len(got)} in the list", faults, counts)
 
     def nothing(self, case: Case) -> Mapping[str, int]:
-        return {} if self._listed(case) is None else _NO_VALUES
+        return {} if self.case_paths and self._listed(case) is None else _NO_VALUES
 
 
 _NO_VALUES = {"inside": 0, "answered": 1, "empty": 1, "answers": 1}
@@ -230,6 +251,8 @@ class ItemSet(_OfValues):
         # What all of a kind would give back if they were fixed, shared among them.
         regained = (self._figure(right + len(missed), answered + len(missed), n_true) - now) / max(1, len(missed))
         gone = max(0.0, self._figure(right, answered - len(extra), n_true) - now) / max(1, len(extra))
+        if self.value == "recall" and not gone:
+            extra = []  # what costs nothing is no error
         place = self.answer or ""
         lacking = [Fault({self.codes.missed: regained}, place, value, None, "not in the answer") for value in missed]
         return (*lacking, *[Fault({self.codes.extra: gone}, place, None, value, "not in the truth") for value in extra])

@@ -324,6 +324,12 @@ def put(data: Any, steps: Sequence[str], value: Any) -> Any:
     return {key: item for key, item in (fields | {step: inner}).items() if item is not MISSING}
 
 
+def in_answer(path: str) -> str | None:
+    """The rest of a path that begins with `answer.`, which leads into the answer; None for one into the case."""
+    first, _, rest = path.partition(".")
+    return rest if first == "answer" and rest else None
+
+
 @lru_cache(maxsize=4096)
 def compile_path(text: str) -> Getter:
     """A function from data (or a Case) to the value at the path, or MISSING; it never raises.

@@ -24,7 +24,7 @@ from pydantic import (
 from steelyard.frozen import frozen
 from steelyard.plugins import place_of
 from steelyard.records import Mode
-from steelyard.suite.case import MISSING, Case, compile_path, split_path
+from steelyard.suite.case import MISSING, Case, Getter, compile_path, in_answer, split_path
 from steelyard.suite.values import (
     PLACE_SCHEMA,
     UNWRITTEN,
@@ -207,6 +207,10 @@ class Reasons(Part):
     at_least: int = Field(default=0, ge=0, le=100, description="How many are asked for.")
 
 
+ANSWER, PASSAGES = "answer", "passages"
+"""Under which component and name the metrics of an answer hold the texts in it that a judge quotes from."""
+
+
 class Evidence(Part):
     """Quotes that the judge owes for scores above the neutral one; they are looked up in the text, or in passages."""
 
@@ -218,13 +222,26 @@ class Evidence(Part):
     dimensions: Texts = Field(default=(), description="Those that must be proven; left out, all.")
     quotes_from: AnswerPath = Field(
         default="",
-        description="Path into the case to a text, or texts, that are quoted: input.passages; left out, the answer.",
+        description="Path into the case to a text, or texts, that are quoted: input.passages; or, as answer.<path>, "
+        "into the answer: what it retrieved. Left out, the text that is judged.",
     )
 
     @property
     def source(self) -> str:
         """What is quoted from, in words."""
         return self.quotes_from or "the text"
+
+    @property
+    def of_answer(self) -> Getter | None:
+        """From an answer to the texts in it that are quoted from; None where these are not a part of the answer."""
+        path = in_answer(self.quotes_from)
+        return None if path is None else compile_path(path)
+
+    def in_answer(self, answer: Any) -> list[str]:
+        """The texts of the answer that are quoted from; none where it has none, and then nothing is proven."""
+        value = None if self.of_answer is None else self.of_answer(answer)
+        texts = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+        return [text for text in texts if isinstance(text, str)]
 
     def passages(self, case: Case) -> tuple[str, ...]:
         """The texts of the case that are quoted from; ValueError when it has none there."""

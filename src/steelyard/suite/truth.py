@@ -374,7 +374,7 @@ class TruthCheck:
                     report(record.problem(f"case {case.id}: {error}"))
         self._look_at_labels(case, record, report)
         evidence = None if self._judge is None else self._judge.evidence
-        if evidence is not None and evidence.quotes_from:
+        if evidence is not None and evidence.quotes_from and evidence.of_answer is None:
             try:
                 evidence.passages(case)
             except ValueError as error:

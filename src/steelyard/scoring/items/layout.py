@@ -92,7 +92,11 @@ def missing_list(levels: Sequence[Getter], names: Sequence[str], data: Any) -> s
 
 def column(paths: Sequence[str]) -> Column:
     """A function from elements to the value of each at the first of the paths that is there and not null."""
-    columns = [_column_at(path) for path in paths]
+    return first_of([_column_at(path) for path in paths])
+
+
+def first_of(columns: Sequence[Column]) -> Column:
+    """A function from elements to the first value of each, by the order of the columns, that is not null."""
 
     def values(elements: Sequence[Any]) -> list[Any]:
         results: list[Any] = columns[0](elements) if columns else [None] * len(elements)
@@ -103,6 +107,17 @@ def column(paths: Sequence[str]) -> Column:
         return results
 
     return columns[0] if len(columns) == 1 else values
+
+
+def _in_order(boxes: Column, corners: Corners) -> Column:
+    """The same column with boxes of four numbers as left, top, right, bottom."""
+    if corners == "xyxy":
+        return boxes
+
+    def values(elements: Sequence[Any]) -> list[Any]:
+        return [raw_box(box, corners) or box if isinstance(box, (list, tuple)) else box for box in boxes(elements)]
+
+    return values
 
 
 def _column_at(path: str) -> Column:
@@ -317,10 +332,10 @@ class ItemsLayout(BaseModel):
         description="What the numbers of a box count: fractions of the picture, thousandths of it, or pixels; `auto` "
         "tells by all boxes of an answer together.",
     )
-    corners: Corners = Field(
+    corners: Corners | dict[str, Corners] = Field(
         default="xyxy",
         description="What four numbers are: left, top, right, bottom (xyxy); left, top, width, height (xywh); top, "
-        "left, bottom, right (yxyx).",
+        "left, bottom, right (yxyx). Or this by the path of the box, where they differ: {box_2d: yxyx}.",
     )
     regions: Into | None = Field(
         default=None, description="What boxes are grouped into when no item has a group: rows, columns or piles."
@@ -349,6 +364,8 @@ class ItemsLayout(BaseModel):
             raise ValueError("box is given without text: say where in an item its text is")
         if self.regions is not None and self.box is None:
             raise ValueError("regions is given without box: say where in an item its box is")
+        if isinstance(self.corners, dict) and (strange := [*self.corners.keys() - {*each_path(self.box)}]):
+            raise ValueError(f"corners names {strange[0]!r}, which is not among the paths of box")
         return self
 
     @cached_property
@@ -360,11 +377,22 @@ class ItemsLayout(BaseModel):
             levels=tuple(compile_path(path) for path in lists),
             text=column(each_path(self.text)),
             group=None if self.group is None else column(each_path(self.group)),
-            box=None if self.box is None else column(each_path(self.box)),
+            box=None if self.box is None else self._boxes(),
             group_keys=_first_keys(self.group),
             box_keys=_first_keys(self.box),
             usual=self._usual(lists),
         )
+
+    @property
+    def order(self) -> Corners:
+        """What four numbers are where `corners` does not say it of their path."""
+        return self.corners if isinstance(self.corners, str) else "xyxy"
+
+    def _boxes(self) -> Column:
+        paths = each_path(self.box)
+        if isinstance(self.corners, str):
+            return column(paths)
+        return first_of([_in_order(_column_at(path), self.corners.get(path, "xyxy")) for path in paths])
 
     def _usual(self, lists: tuple[str, ...]) -> Usual | None:
         texts, groups, boxes = each_path(self.text), each_path(self.group), _first_keys(self.box)
@@ -397,7 +425,7 @@ class ItemsLayout(BaseModel):
         if not any(as_written):
             items.boxes = [None] * len(items.texts)
             return items
-        raw = [raw_box(value, self.corners) for value in as_written]
+        raw = [raw_box(value, self.order) for value in as_written]
         available = [box for box in raw if box is not None]
         items.unread = {at: value for at, value in enumerate(as_written) if value and raw[at] is None}
         items.n_boxes = len(available) + len(items.unread)
@@ -419,7 +447,7 @@ class ItemsLayout(BaseModel):
         for place in places:
             boxes = [] if plan.box is None else plan.box(place.elements)
             for box in boxes:
-                if box is not None and raw_box(box, self.corners) is None:
+                if box is not None and raw_box(box, self.order) is None:
                     return f"{box!r} is no box"
         return None
 
@@ -428,7 +456,7 @@ class ItemsLayout(BaseModel):
             return True
         if any(compile_path(path)(item) is not MISSING for path in each_path(self.text)):
             return True
-        return self.plan.box is not None and raw_box(self.plan.box([item])[0], self.corners) is not None
+        return self.plan.box is not None and raw_box(self.plan.box([item])[0], self.order) is not None
 
 
 class SeveralShapes(ValueError):
@@ -511,7 +539,8 @@ def _element(
     if layout.box is not None and box is not None:
         path = each_path(layout.box)[0]
         if path:
-            parts[path] = write_box(box, corners=layout.corners, units=layout.units, size=size)
+            corners = layout.corners if isinstance(layout.corners, str) else layout.corners.get(path, layout.order)
+            parts[path] = write_box(box, corners=corners, units=layout.units, size=size)
         else:  # the item itself is the box: its edges stand beside the text
             edges = write_box(box, corners="xyxy", units=layout.units, size=size)
             parts[path] = dict(zip(("left", "top", "right", "bottom"), edges, strict=True))

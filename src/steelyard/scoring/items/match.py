@@ -41,6 +41,7 @@ from steelyard.scoring.items.similar import (
     choose_copies,
     copies,
     is_fragment,
+    leftovers,
     match_sides,
     named_by_contents,
 )
@@ -79,6 +80,11 @@ class ItemCodes(BaseModel):
     fragment: Code | None = Field(
         default=None,
         description="A matched item whose text is a true fragment of the truth; left out, its text is wrong.",
+    )
+    leftover: Code | None = Field(
+        default=None,
+        description="A fragment of an item of the truth next to what was matched with that item, which is not an "
+        "invention; left out, it has the code of a fragment, and without one that of an extra.",
     )
     wrong_text: Code = Field(default="WRONG_TEXT", description="A matched item whose text is wrong.")
     wrong_group: Code = Field(default="WRONG_GROUP", description="A matched item that is in the wrong group.")
@@ -243,15 +249,17 @@ class _Comparison:
         faults = list(self._wrong(wrong, misplaced, 1 / whole)) if wrong else []
         if matching.missed:
             faults += self._missed(1 / whole)
+        n_leftover = 0
         if n_extra:
-            faults += self._extras(n_correct, whole)
+            extras, n_leftover = self._extras(n_correct, whole)
+            faults += extras
         counts = {
             "visible": visible,
             "reported": len(self.got.items.texts),
             "matched": matched,
             "read": matched - len(misread),
             "correct": n_correct,
-            "extra": n_extra,
+            "extra": n_extra - n_leftover,
             "groupable": matched if rules.has_groups else 0,
             "grouped": len(agreed.right) - len(misplaced),
             "pairs": agreed.pairs,
@@ -307,19 +315,27 @@ class _Comparison:
         for at in self.matching.missed:
             yield Fault(codes, true.groups[at] or "", true.texts[at], None, "not in the answer", true.boxes[at])
 
-    def _extras(self, n_correct: int, whole: int) -> Iterator[Fault]:
-        text, true, codes = self.got.items, self.truth.items, self.rules.codes
-        extra = self.matching.extra
+    def _extras(self, n_correct: int, whole: int) -> tuple[list[Fault], int]:
+        """The faults of what is too many in the answer, and how many of these are fragments of true items."""
+        text, true, codes, extra = self.got.items, self.truth.items, self.rules.codes, self.matching.extra
         folded = dict(zip(extra, self.got.folder.fold([text.texts[by] for by in extra]), strict=True))
+        parts = leftovers(self.truth.folded, folded, self.matching)
         second = copies(self.truth.folded, folded, self.matching, minimum=self.rules.similarity)
-        code_of = {by: codes.copy_ if by in second and codes.copy_ else codes.extra for by in self.matching.extra}
+        code_of = {by: codes.copy_ if by in second and codes.copy_ else codes.extra for by in extra}
+        code_of |= dict.fromkeys(parts, codes.leftover or codes.fragment or codes.extra)
         numbers = Counter(code_of.values())
+        faults: list[Fault] = []
         for by, code in code_of.items():
             # What all extras of this code would give back if they were gone, shared among them.
             n = numbers[code]
             worth = (n_correct / (whole - n) - n_correct / whole) / n if self.rules.extras_cost else 0.0
-            message = f"a second copy of {true.texts[second[by]]!r}" if by in second else "not in the truth"
-            yield Fault({code: worth}, text.groups[by] or "", None, text.texts[by], message, text.boxes[by])
+            message = "not in the truth"
+            if by in parts:
+                message = f"a further fragment of {true.texts[parts[by]]!r}"
+            elif by in second:
+                message = f"a second copy of {true.texts[second[by]]!r}"
+            faults.append(Fault({code: worth}, text.groups[by] or "", None, text.texts[by], message, text.boxes[by]))
+        return faults, len(parts)
 
     def _box(self, at: int, by: int) -> Box | None:
         return self.got.items.boxes[by] or self.truth.items.boxes[at]
@@ -356,7 +372,7 @@ class MatchItems(Scorer):
     of similar texts. Every item that is missed, extra, misread or in the wrong group is an error of its own.
     """
 
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     has_strict: ClassVar[bool] = True
     needs_json: ClassVar[bool] = True
     case_paths: ClassVar[tuple[str, ...]] = ("total",)
@@ -443,7 +459,7 @@ class MatchItems(Scorer):
 
     def fault_codes(self) -> Mapping[str, str]:
         results: dict[str, str] = {}
-        for kind in ("extra", "copy_", "missed", "fragment", "wrong_text", "wrong_group"):
+        for kind in ("extra", "copy_", "missed", "leftover", "fragment", "wrong_text", "wrong_group"):
             if code := getattr(self.codes, kind):
                 results.setdefault(code, ItemCodes.model_fields[kind].description or "")
         return results

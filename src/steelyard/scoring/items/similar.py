@@ -62,8 +62,8 @@ Pair = tuple[int, int, float]
 ROUNDING = 1e-9
 FRAGMENT_SHARE = 0.5
 """How much of an item a fragment of it holds at least, so that it is taken for a reading of it."""
-LEAST_FRAGMENT = 3
-"""Characters of a fragment with less than that share, which counts when no other item holds it."""
+MIN_FRAGMENT = 3
+"""Characters of a fragment with less than that share that is taken for a reading of an item."""
 _FEW = 25
 
 
@@ -108,7 +108,7 @@ def similar_pairs(
 ) -> list[Pair]:
     """The pairs with the greatest sum of similarities among the allowed ones: both indexes and the similarity.
 
-    Of what is left, those of a fragment that one text alone of `every` expected one holds.
+    Of what is left, a shorter fragment is paired with a text that holds it.
     """
     few = len(wanted) * len(there) <= _FEW
     cells = _lone_cells_of_few(wanted, there, allowed) if few else None
@@ -117,27 +117,36 @@ def similar_pairs(
         _forbid(matrix, wanted, there, allowed)
         cells = _lone_cells(matrix)
     pairs = _best_cells(matrix, wanted, there) if cells is None else cells
-    return pairs + (_lone_fragments(wanted, there, pairs, every()) if len(pairs) < min(len(wanted), len(there)) else [])
+    return pairs + (_short_fragments(wanted, there, pairs, every) if len(pairs) < min(len(wanted), len(there)) else [])
 
 
-def _lone_fragments(
-    wanted: Sequence[str], there: Sequence[str], paired: Sequence[Pair], every: Sequence[str]
+def _short_fragments(
+    wanted: Sequence[str], there: Sequence[str], paired: Sequence[Pair], every: Callable[[], Sequence[str]]
 ) -> list[Pair]:
-    """Of what is not paired, the fragments of one text alone, the longest first."""
+    """Of what is not paired, the best assignment of fragments to texts that hold them, however small their share.
+
+    A fragment that several texts hold was read from one that was not read otherwise. A further copy of a whole text of
+    `every` is no fragment.
+    """
     rows, columns = {row for row, _, _ in paired}, {column for _, column, _ in paired}
-    free = {row: text for row, text in enumerate(wanted) if row not in rows}
-    whole = "\n".join(every)
-    short = [place for place in range(len(there)) if place not in columns and len(there[place]) >= LEAST_FRAGMENT]
-    pairs: list[Pair] = []
-    for column in sorted(short, key=lambda place: (-len(there[place]), there[place])):
-        got = there[column]
-        if got not in whole:  # nearly always, and quickly seen
-            continue
-        holders = {text for text in every if got == text or is_fragment(got, text)}
-        row = next((row for row, text in free.items() if text in holders), None)
-        if len(holders) == 1 and row is not None:
-            pairs.append((row, column, normalized_similarity(free.pop(row), got)))
-    return pairs
+    free = [row for row in range(len(wanted)) if row not in rows]
+    whole = "\n".join(wanted[row] for row in free)
+    short = [
+        column
+        for column, text in enumerate(there)
+        if column not in columns and len(text) >= MIN_FRAGMENT and text in whole  # quickly seen, and nearly never
+    ]
+    if not short:
+        return []
+    import numpy as np
+
+    texts, fragments, copied = [wanted[row] for row in free], [there[column] for column in short], {*every()}
+    matrix = np.zeros((len(texts), len(fragments)))
+    for column, got in enumerate(fragments):
+        for row, text in enumerate(texts):
+            if got not in copied and is_fragment(got, text):
+                matrix[row, column] = normalized_similarity(text, got)
+    return [(free[row], short[column], alike) for row, column, alike in _best_cells(matrix, texts, fragments)]
 
 
 def _lone_cells_of_few(wanted: Sequence[str], there: Sequence[str], allowed: Allowed) -> list[Pair] | None:
@@ -248,8 +257,8 @@ def match(
 
     Similarity is rapidfuzz's normalised Indel similarity, and a pair below `minimum` is not allowed. One kind of pair
     is allowed below it: `got` is a true fragment of `expected` (see `is_fragment`) with at least `fragment_share` of
-    its characters. Of what is then left, a shorter fragment is paired when no other expected text holds it: half an
-    item that was read is a partial reading of it, and so is a phrase of it alone; two letters of it are not.
+    its characters. Of what is then left, a shorter fragment of three characters and more is paired with a text that
+    holds it: half an item that was read is a partial reading of it, and so is a phrase of it; two letters are not.
 
     An equal pair is never given up for a better sum, and a further copy of a text whose every expected copy has its
     equal pair stays extra: it was read once already, so it is no reading of something else. Empty texts match nothing.
@@ -302,6 +311,23 @@ def copies(
     matrix = similarities([got[index] for index in extras], [expected[index] for index in matched], lowered(minimum))
     best = zip(extras, matrix.argmax(axis=1).tolist(), matrix.max(axis=1).tolist(), strict=True)
     return {extra: matched[place] for extra, place, similarity in best if 0 < similarity >= minimum - ROUNDING}
+
+
+def leftovers(expected: Sequence[str], got: Mapping[int, str], matching: Matching) -> dict[int, int]:
+    """For each extra item that is a true fragment of an expected one, the index of that one.
+
+    Such a text is there, and was read in more than one part, or as a whole and in part. Of several texts that hold it,
+    the one is named of which it is the largest share, then the first by text.
+    """
+    result: dict[int, int] = {}
+    whole = "\n".join(expected)
+    by_length = sorted(range(len(expected)), key=lambda at: (len(expected[at]), expected[at], at))
+    for index in matching.extra:
+        if got[index] in whole:  # nearly never, and quickly seen
+            holder = next((at for at in by_length if is_fragment(got[index], expected[at])), None)
+            if holder is not None:
+                result[index] = holder
+    return result
 
 
 def _others(indexes: Collection[int], count: int) -> tuple[int, ...]:

@@ -115,14 +115,15 @@ def build_components(raw: Any, draft: Draft) -> tuple[Component, ...]:
 
 
 def _measures(components: tuple[Component, ...], draft: Draft) -> Iterator[Component]:
-    """A component without weight for every measure of a function, which its judge and its gates can name."""
+    """A component without weight for every measure that a scorer takes of each answer: gates and rules can name it."""
     taken = {component.name for component in components}
     for component in components:
         for measure, scale in getattr(component.scorer, "named", {}).items():
             if (name := f"{component.name}_{measure}") in taken:
                 draft.add_problem(f"score.{name}: a measure of {component.name} has this name", ("score", name))
                 continue
-            scorer = plugins.find("functions", "measure")(of=component.scorer, measure=measure)
+            of = component.scorer if component.scorer.answer is not None else component.scorer.at(component.name)
+            scorer = plugins.find("functions", "measure")(of=of, measure=measure)
             options: dict[str, Any] = {"weight": 0.0, "when_unknown": "skip", "wrong_below": 0.0}
             yield Component(
                 name=name, scorer=scorer, code=component.code, source=component.source, scale=scale, **options
