@@ -13,6 +13,7 @@ from steelyard.scoring.base import UNKNOWN, Fault, Reading, Scorer
 from steelyard.scoring.extract import key_text
 from steelyard.scoring.items.match import Code
 from steelyard.suite.case import Case
+from steelyard.suite.values import Scale
 from steelyard.suite.yaml import listed
 
 MRR = "mrr"
@@ -57,9 +58,9 @@ class Retrieval(Scorer):
         return self
 
     @cached_property
-    def named(self) -> tuple[str, ...]:
-        """Its measures, each of which becomes a component without weight: `<component>_recall_at_5`."""
-        return (*(f"{name}_at_{k}" for k in self.k for name in _AT_K), MRR)
+    def named(self) -> Mapping[str, Scale]:
+        """The scale of each measure, which becomes a component without weight: `<component>_recall_at_5`."""
+        return dict.fromkeys([*(f"{name}_at_{k}" for k in self.k for name in _AT_K), MRR], (0.0, 1.0))
 
     @property
     def metrics(self) -> Mapping[str, str]:  # type: ignore[override]  # they depend on k
@@ -97,9 +98,6 @@ class Retrieval(Scorer):
     def truth(self, case: Case) -> Any:
         grades = self._grades(case)
         return None if not grades else sorted(grades, key=lambda name: (-grades[name], name))
-
-    def everything(self, cases: Sequence[Case]) -> Any:
-        return list(dict.fromkeys(name for case in cases for name in self._grades(case)))
 
     def check(self, case: Case) -> str | None:
         raw = self.getters["expected"](case)
