@@ -8,6 +8,7 @@ SteelyardError                 base; carries the exit code a command ends with
 │   └── MissingExtra           an optional part that is not installed
 ├── NotPassed                  a run whose verdict is not PASS; exit code of its verdict
 ├── StoreError                 exit 2: the store cannot be opened, read or written
+│   └── RunTaken               the run is another process's now
 └── TargetFailure              never reaches a user: becomes the outcome `target_failed`
 """
 
@@ -126,6 +127,10 @@ class NotPassed(SteelyardError):
 
 class StoreError(SteelyardError):
     """The store could not be opened, read or written; what it held before is intact."""
+
+
+class RunTaken(StoreError):
+    """Another process runs the run now: nothing was changed, and there is nothing to resume here."""
 
 
 class TargetFailure(SteelyardError):

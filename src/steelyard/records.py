@@ -413,6 +413,10 @@ class Owner:
     pid: int
     began: str | None = None
     """In the kernel's own count; None where the system does not tell."""
+    machine: str = ""
+    """The boot and the process namespace in which `pid` counts; "" where the system does not tell."""
+    token: str = ""
+    """Under which this process writes the run, and no other."""
 
 
 @frozen

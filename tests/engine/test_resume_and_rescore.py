@@ -164,7 +164,7 @@ def test_a_run_that_is_still_alive_is_not_taken_over(server, store, tmp_path):
         store.update_run(replace(store.run(begun.id), state=RunState.RUNNING, options=options))
         with pytest.raises(UsageError, match=f"still going on in process {other.pid}"):
             run.run(suite, store, RunOptions(resume=begun.id))
-        with pytest.raises(UsageError, match="no unfinished run"):
+        with pytest.raises(UsageError, match=f"still going on in process {other.pid}"):
             run.run(suite, store, RunOptions(resume=""))
     finally:
         other.kill()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Coroutine, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import chain, cycle, islice
 from typing import TYPE_CHECKING, Any
@@ -17,7 +19,7 @@ from steelyard.engine.pool import Scoring, Task
 from steelyard.engine.process import LoopLag, caught_signals, release_signals, shielded
 from steelyard.engine.sample import Evaluation, ScoringThread
 from steelyard.engine.writer import TARGET, Completed, Counts, Journal, Progress, Writer
-from steelyard.errors import UsageError
+from steelyard.errors import RunTaken, UsageError
 from steelyard.frozen import slotted
 from steelyard.records import CallResult, RunHeader, Sample, ScoringTime
 from steelyard.scoring.evaluate import Evaluator
@@ -197,6 +199,7 @@ class Engine:
         self._counts = Counts(planned=plan.n)
         self._health = Health()
         self._stopped: str | None = None
+        self._lost: RunTaken | None = None
         self._interrupts = 0
         self._gave_way = 0.0
         self._scoring = scoring or ScoringThread()
@@ -210,7 +213,7 @@ class Engine:
         writer = Writer(self._store, self._run_id, self._stored)
         writer.start()
         try:
-            with caught_signals(self._interrupt), shielded():
+            with self.watched(), caught_signals(self._interrupt), shielded():
                 await self._warm_up()
                 async with self.lag.watched():
                     await self._work(self._plan.asks(self._done if resumed else None), writer)
@@ -223,7 +226,28 @@ class Engine:
             if self._recorded is not None:
                 self._recorded.close()
             await asyncio.to_thread(writer.close)
+        self.insist_on_own_run()
         return self._ending()
+
+    def watched(self) -> AbstractContextManager[None]:
+        """Meanwhile the run stops at once when another process takes it over: its calls are that process's now."""
+        loop = asyncio.get_running_loop()
+
+        def lost(error: RunTaken) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed, and makes no more calls
+                loop.call_soon_threadsafe(self._lose, error)
+
+        return self._store.watched(self._run_id, lost)
+
+    def _lose(self, error: RunTaken) -> None:
+        self._lost = error
+        self._stop("stopped: another process has taken over the run")
+        self._drop()
+
+    def insist_on_own_run(self) -> None:
+        """RunTaken when another process has taken over the run."""
+        if self._lost is not None:
+            raise self._lost
 
     def _begin(self, progress: Progress, *, resumed: bool) -> None:
         self._progress = progress

@@ -187,8 +187,9 @@ class Interleaved:
 
     async def run(self) -> tuple[Ending, Ending]:
         """Score everything that is not there yet; both arms have begun, and are closed afterwards."""
+        a, b = self._arms
         try:
-            with caught_signals(self._interrupt), shielded():
+            with a.watched(), b.watched(), caught_signals(self._interrupt), shielded():
                 for arm in self._arms:
                     await arm.warm_up()
                 async with self._arms[0].lag.watched(), self._arms[1].lag.watched():
@@ -198,11 +199,14 @@ class Interleaved:
         finally:
             for arm in self._arms:
                 await arm.close()
-        a, b = (arm.ending() for arm in self._arms)
-        if a.broken or b.broken:
+        for arm in self._arms:
+            arm.insist_on_own_run()
+        endings = a.ending(), b.ending()
+        if any(ending.broken for ending in endings):
             # There is nothing to go on with: the other arm ends as it stands.
-            a, b = (ending if ending.broken else replace(ending, stopped=None) for ending in (a, b))
-        return a, b
+            first, second = (ending if ending.broken else replace(ending, stopped=None) for ending in endings)
+            return first, second
+        return endings
 
     async def _work(self) -> None:
         first = self._arms[0]

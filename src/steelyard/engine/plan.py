@@ -13,7 +13,6 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError, create_model
 
-from steelyard.engine.process import is_alive
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
 from steelyard.records import DrawnSample, ExperimentPlan, Load, RunFacts, RunHeader, RunState
@@ -264,21 +263,21 @@ def find_unfinished(store: Store, suite: SuiteModel, name: str) -> RunHeader:
             raise UsageError(
                 f"run {header.id} is an arm of an A/B: steelyard ab ... --resume {facts.ab.id} resumes both"
             )
-        if is_alive(facts.owner):
-            raise UsageError(
-                f"run {header.id} is still going on in process {facts.owner.pid}: wait for it, or stop it first"
-            )
         if header.rescored_from is not None:
             raise UsageError(
                 f"run {header.id} is an unfinished rescore, and a rescore makes no calls:"
                 f" steelyard rescore {header.rescored_from} starts it again"
             )
+        for later in store.runs(header.suite_name):
+            if later.options.resumed_from == header.id:
+                rest = "that run has ended" if later.state is RunState.ENDED else f"--resume {later.id} continues it"
+                raise UsageError(f"run {header.id} was resumed as {later.id}, with changed scorers: {rest}")
         return header
     runs = store.runs(suite.name)
     taken_over = {header.options.resumed_from for header in runs}
     for header in runs:
         alone = header.options.ab is None and header.rescored_from is None and header.id not in taken_over
-        if alone and header.state is not RunState.ENDED and not is_alive(header.options.owner):
+        if alone and header.state is not RunState.ENDED and header.options.imported is None:
             return header
     raise UsageError(f"no unfinished run of suite {suite.name}: start one without --resume")
 

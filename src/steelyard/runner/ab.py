@@ -17,7 +17,7 @@ from steelyard.engine.health import Health
 from steelyard.engine.interleave import Arm, Interleaved, Pairs, Together
 from steelyard.engine.limits import Budget
 from steelyard.engine.plan import DrawnPlan, RunOptions, asks_until, require_same_signature, resumed_options
-from steelyard.engine.process import in_own_loop, is_alive
+from steelyard.engine.process import free_lease, in_own_loop
 from steelyard.engine.sample import ScoringThread
 from steelyard.engine.writer import Progress, Silent
 from steelyard.errors import UsageError
@@ -27,6 +27,7 @@ from steelyard.runner.spread import spread
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.stats.sequential import Watch
 from steelyard.store.base import Store
+from steelyard.store.ownership import Lease
 from steelyard.store.sql import new_run_id
 from steelyard.suite.models import Limits, SuiteModel
 
@@ -88,7 +89,7 @@ def find_ab(store: Store, suite_name: str, name: str) -> AbRuns:
             raise UsageError(f"there is no A/B {name}: {message}")
         return available[fitting[0]]
     for runs in available.values():
-        if not runs.ended and not any(is_alive(header.options.owner) for header in runs.headers):
+        if not runs.ended:
             return runs
     raise UsageError(f"no unfinished A/B of suite {suite_name}: start one without --resume")
 
@@ -110,17 +111,23 @@ def run_ab(
     """Ask both arms, interleaved, and give the runs that came of it; `resumed` goes on under its own plan."""
     progress = progress or Silent()
     store.notify(progress.note)
+    leases: list[Lease] = []
     if resumed is not None:
         plan, options = resumed.plan, resumed_options(options, resumed.headers[0])
-        _insist_that_nobody_runs(resumed)
+        leases = [free_lease(store, header.id, progress.note) for header in resumed.headers]
     made = (prepare(suites[0], store, options, env), prepare(suites[1], store, options, env))
     drawn = DrawnPlan((made[0].plan, made[1].plan), plan.seed, plan.max_cases)
     headers = _headers(made, drawn, plan, resumed)
-    if resumed is not None and any(header.state is RunState.ENDED for header in resumed.headers):
-        # Both were asked to the end, and the process died between closing the one and the other.
-        a, b = (_closed(store, item, now.suite) for item, now in zip(resumed.headers, made, strict=True))
-        return AbRuns((a, b))
-    with spread(made, options, progress.note, env) as (arm_a, arm_b):
+    with contextlib.ExitStack() as taken:
+        for item, lease in zip(headers, leases, strict=False):
+            if lease.state is not RunState.ENDED:
+                store.take_run(item, lease)
+                taken.enter_context(left_open(store, item))
+        if resumed is not None and any(header.state is RunState.ENDED for header in resumed.headers):
+            # Both were asked to the end, and the process died between closing the one and the other.
+            a, b = (_closed(store, item, now.suite) for item, now in zip(resumed.headers, made, strict=True))
+            return AbRuns((a, b))
+        arm_a, arm_b = taken.enter_context(spread(made, options, progress.note, env))
         endings = in_own_loop(_drive((arm_a, arm_b), headers, drawn, plan, store, progress, resumed))
     stopped = next((ending.stopped for ending in endings if ending.stopped is not None), None)
     a, b = (_finished(store, *item, stopped=stopped) for item in zip(headers, endings, strict=True))
@@ -146,12 +153,6 @@ def _headers(made: tuple[Prepared, Prepared], drawn: DrawnPlan, plan: AbPlan, re
 def _planned(header: RunHeader, n: int) -> RunHeader:
     described = header.description.model_copy(update={"n_planned": n})
     return replace(header, n_planned=n, suite=described.data())
-
-
-def _insist_that_nobody_runs(runs: AbRuns) -> None:
-    for header in runs.headers:
-        if is_alive(owner := header.options.owner):
-            raise UsageError(f"{runs.id} is still going on in process {owner.pid}: wait for it, or stop it")
 
 
 async def _drive(

@@ -8,12 +8,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import click
+
 from steelyard import __version__
 from steelyard.engine.health import Health
+from steelyard.engine.process import free_lease, myself
 from steelyard.engine.sample import Evaluation
 from steelyard.errors import RunNotFound, SnapshotError, SuiteError, UsageError
 from steelyard.judging.evidence import complaint_check
@@ -86,8 +90,7 @@ def import_foreign(suite: SuiteModel, store: Store, path: Path) -> Imported:
     if available is not None and available.state is RunState.ENDED:
         return Imported(available, measured.differences, measured.notes, is_new=False, lacking=lacking)
     samples, cases = _evaluated(as_imported(suite), measured, header.created_at)
-    if available is None:
-        store.create_run(header)
+    header = begin_import(store, header, available)
     return Imported(
         fill_run(store, header, zip(samples, cases, strict=True), Health(measured.suspect)),
         measured.differences,
@@ -340,6 +343,16 @@ def _sample(
             )
         )
     return scoring.sample
+
+
+def begin_import(store: Store, header: RunHeader, there: RunHeader | None) -> RunHeader:
+    """The header of a new run, or of the one that an import which was killed has left, run by this process now."""
+    header = replace(header, options=replace(header.options, owner=myself()))
+    if there is None:
+        store.create_run(header)
+    else:
+        store.take_run(header, free_lease(store, header.id, partial(click.echo, err=True)))
+    return header
 
 
 def fill_run(store: Store, header: RunHeader, samples: Iterator[tuple[Sample, Case]], health: Health) -> RunHeader:

@@ -25,7 +25,7 @@ from steelyard.records import (
     Sample,
     Score,
 )
-from steelyard.runner.imports import Imported, available_run, fill_run, imported_id
+from steelyard.runner.imports import Imported, available_run, begin_import, fill_run, imported_id
 from steelyard.store.base import Store
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import Case, digest
@@ -247,8 +247,7 @@ def _stored(store: Store, results: ResultFile, subject: str, tally: _Tally, head
     there = available_run(store, header.id)
     if there is not None and there.state is RunState.ENDED:
         return Imported(there, imported.differences, (), is_new=False, lacking=imported.notes)
-    if there is None:
-        store.create_run(header)
+    header = begin_import(store, header, there)
     ended = fill_run(store, header, _samples(results, subject, tally, header.created_at), Health())
     return Imported(ended, imported.differences, (), is_new=True, lacking=imported.notes)
 

@@ -33,11 +33,11 @@ from steelyard.engine.plan import (
     selection_of,
 )
 from steelyard.engine.pool import Scoring, ScoringSetup, as_rescored
-from steelyard.engine.process import in_own_loop, myself
+from steelyard.engine.process import free_lease, in_own_loop, myself
 from steelyard.engine.rescore import ReplayTarget, find_failed, planned_samples, retried, take_over
 from steelyard.engine.rescore import rescore as rescore_answers
 from steelyard.engine.writer import Progress, Silent
-from steelyard.errors import UNFINISHED, SteelyardError, UsageError
+from steelyard.errors import UNFINISHED, RunTaken, SteelyardError, UsageError
 from steelyard.frozen import frozen
 from steelyard.metrics.own import RunData, load_metrics, with_values
 from steelyard.records import Mode, RunHeader, RunState
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from steelyard.engine.judges import Judges
     from steelyard.engine.sample import ScoringThread
     from steelyard.report.model import Report
+    from steelyard.store.ownership import Lease
 
 _P = ParamSpec("_P")
 
@@ -85,6 +86,7 @@ def run_decided(
     options, progress = options or RunOptions(), progress or Silent()
     store.notify(progress.note)
     resumed = None if options.resume is None else find_unfinished(store, suite, options.resume)
+    lease = None if resumed is None else free_lease(store, resumed.id, progress.note)
     earlier = None if options.retry_failed is None else find_failed(store, options.retry_failed, suite.name)
     if resumed is not None and earlier is not None:
         raise UsageError("--resume continues a run, and --retry-failed starts one: give one of them")
@@ -95,10 +97,11 @@ def run_decided(
     if earlier is not None:
         require_same_signature(earlier, header, "retried")
         header = replace(header, options=replace(header.options, retried=retried(store, earlier, made.plan)))
-    elif resumed is not None:
-        header = _gone_on_with(resumed, made, store, options, progress)
+    elif resumed is not None and lease is not None:
+        header = _gone_on_with(resumed, lease, made, store, options, progress)
     evaluator, started_run = Evaluator(suite), StartedRun(store, header, resumed is not None)
-    with spread([made], options, progress.note, env) as (done_by,):
+    open_run = contextlib.nullcontext() if resumed is None else left_open(store, header)
+    with open_run, spread([made], options, progress.note, env) as (done_by,):
         engine = Engine(
             plan=made.plan,
             target=done_by.target,
@@ -139,10 +142,10 @@ def _not_used(made: Prepared, header: RunHeader) -> str:
 
 
 def _gone_on_with(
-    resumed: RunHeader, made: Prepared, store: Store, options: RunOptions, progress: Progress
+    resumed: RunHeader, lease: Lease, made: Prepared, store: Store, options: RunOptions, progress: Progress
 ) -> RunHeader:
-    """The run to go on with: the same or, where only scorers have changed since, a new one, in the store, that has its
-    answers scored by the suite as it is now."""
+    """The run to go on with, taken over before anything is asked: the same or, where only scorers have changed since, a
+    new one that has its answers scored by the suite as it is now."""
     changed = changed_parts(resumed, made.header)
     if changed and set(changed) <= SCORING:
         n = sum(1 for _ in planned_samples(store, resumed, made.plan))
@@ -151,10 +154,15 @@ def _gone_on_with(
             f"{' and '.join(changed)} changed since run {resumed.id} was started: {n:,} of its samples scored again in"
             f" the new run {header.id}, and only the others are asked for"
         )
+        # Of two processes that resume it at the same time one alone makes a new run.
+        taken = replace(resumed, state=RunState.RUNNING, options=replace(resumed.options, owner=myself()))
+        store.take_run(taken, lease)
         store.create_run(header)
+        store.update_run(replace(taken, state=RunState.INTERRUPTED, options=replace(taken.options, owner=None)))
     else:
         require_same_signature(resumed, made.header)
         header = reopened(resumed, made.limits, made.suite)
+        store.take_run(header, lease)
     earlier, n = header, header.n_planned
     # A run that was to take over answers may have ended before it had them all: those before it have the rest.
     while (source := earlier.options.resumed_from) is not None:
@@ -264,9 +272,7 @@ class StartedRun:
     @contextlib.contextmanager
     def stored(self) -> Iterator[None]:
         """The run is in the store; whatever ends it before its end leaves it open for `--resume`."""
-        if self.resumed:
-            self.store.update_run(self.header)
-        else:
+        if not self.resumed:
             self.store.create_run(self.header)
         with left_open(self.store, self.header):
             if (source := self.header.options.retried) is not None:
@@ -279,6 +285,8 @@ def left_open(store: Store, header: RunHeader) -> Iterator[None]:
     """Whatever is raised leaves the run open for `--resume`, and is noted to have ended it."""
     try:
         yield
+    except RunTaken:
+        raise
     except BaseException as error:
         error.add_note(f"{UNFINISHED}{header.id}")
         with contextlib.suppress(Exception):  # a store in trouble must not hide what went wrong

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from steelyard.errors import RunTaken
 from steelyard.frozen import frozen, slotted
 from steelyard.records import CallResult, Check, Finding, Item, Judgement, Outcome, PastRun, RunHeader, Sample
 from steelyard.suite.case import Case, unit_name
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
     from steelyard.store.contents import Contents
     from steelyard.store.logs import AlertRecord, BaselineEntry, Delivery
+    from steelyard.store.ownership import Lease
     from steelyard.store.paging import Page
     from steelyard.store.people import PeopleTables
     from steelyard.store.selection import Selection
@@ -270,10 +273,25 @@ class Store(Protocol):
         """
         ...
 
-    def create_run(self, header: RunHeader) -> None: ...
+    def create_run(self, header: RunHeader) -> None:
+        """Keep a new run. From then on its owner alone may write it (RunTaken for others), and gives signs of life."""
+        ...
+
+    def lease(self, run_id: str) -> Lease:
+        """Who runs a run, and when that process gave its last sign of life."""
+        ...
+
+    def take_run(self, header: RunHeader, seen: Lease) -> None:
+        """Replace the header, and with it the owner, of a run whose lease is still the one that was seen; RunTaken when
+        another process was faster, or the owner has given a sign of life."""
+        ...
+
+    def watched(self, run_id: str, lost: Callable[[RunTaken], None]) -> AbstractContextManager[None]:
+        """`lost` is called, from another thread, when another process has taken over the run meanwhile."""
+        ...
 
     def update_run(self, header: RunHeader) -> None:
-        """Replace a run's header while it is running; refused once it has ended."""
+        """Replace a run's header while it is running; refused once it has ended. Without an owner it is let go."""
         ...
 
     def add_samples(

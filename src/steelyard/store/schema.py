@@ -36,6 +36,10 @@ class Dialect:
     """Text ordered by its bytes, whatever the server's language: both databases list keys in the same order."""
     lock_rows: str
     """Ends a query whose rows nobody else may change before the transaction ends."""
+    lock_wait: str
+    """Begins a transaction that does not wait for such rows for ever; "" where none does."""
+    now: str
+    """Seconds since 1970 by the clock of the database."""
     bytes_of: str
     """The room that a value takes."""
     packs: bool
@@ -52,6 +56,8 @@ SQLITE = Dialect(
     clustered=" WITHOUT ROWID",
     key_text="TEXT",
     lock_rows="",
+    lock_wait="",
+    now="(julianday('now') - 2440587.5) * 86400.0",
     bytes_of="length(CAST({} AS BLOB))",
     packs=True,
 )
@@ -65,6 +71,8 @@ POSTGRES = Dialect(
     clustered="",
     key_text='TEXT COLLATE "C"',
     lock_rows=" FOR UPDATE",
+    lock_wait="SET LOCAL lock_timeout = '60s'",
+    now="extract(epoch FROM clock_timestamp())::float8",
     bytes_of="pg_column_size({})",
     packs=False,  # it does so itself, and plain SQL reads them
 )
@@ -485,12 +493,19 @@ def m005_deleted_runs(execute: Executes, dialect: Dialect) -> None:
         _guard_rows(execute, dialect, table, f"refuse_change_of_{table}", f"the log of {what} only grows", "")
 
 
+def m006_owners(execute: Executes, dialect: Dialect) -> None:
+    """The token of the process that runs a run, how many signs of life it gave, and when the last one came."""
+    for column in ("owner_token TEXT", f"beats {dialect.big} NOT NULL DEFAULT 0", f"seen_at {dialect.real}"):
+        execute(f"ALTER TABLE runs ADD COLUMN {column}")
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     m001_initial,
     m002_people,
     m003_streams,
     m004_origin_of_answers,
     m005_deleted_runs,
+    m006_owners,
 )
 
 _MIGRATIONS_TABLE = """CREATE TABLE migrations (

@@ -15,7 +15,7 @@ from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from steelyard.errors import RunNotFound, StoreError, UsageError
+from steelyard.errors import RunNotFound, RunTaken, StoreError, UsageError
 from steelyard.metrics.expressions import BASELINE_SIGN
 from steelyard.records import Item, PastRun, RunHeader, RunState, Sample
 from steelyard.store import contents, logs
@@ -27,6 +27,7 @@ from steelyard.store.databases import OWN_FOLDER, Database, Duplicate, Session, 
 from steelyard.store.excerpt import Excerpt, Repeat, judged_after, read_excerpts, read_repeats, spending_of
 from steelyard.store.listing import RunsTable
 from steelyard.store.logs import AlertRecord, BaselineEntry, Delivery, OnlineReading
+from steelyard.store.ownership import Lease, Ownership, read_lease, taken
 from steelyard.store.paging import Page, choices_of, read_page
 from steelyard.store.people import PeopleTables
 from steelyard.store.postgres import PostgresDatabase
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 RUN_COLUMNS = (*columns_of(RunHeader), "target_digest", "cells")
+_OWNER = "UPDATE runs SET owner_token = ?, beats = beats + 1, seen_at = {now} WHERE id = ?"
 UPDATE_RUN = f"UPDATE runs SET {', '.join(f'{name} = ?' for name in RUN_COLUMNS)}, median_latency = ? WHERE number = ?"  # noqa: S608
 _SOME = {
     "score": "SELECT seq FROM samples WHERE run = ? AND score IS NOT NULL ORDER BY score {way}, seq LIMIT ?",
@@ -114,9 +116,11 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
         self.people = PeopleTables(database, self._number)
         self.listing = RunsTable(database)
         self._layouts: dict[int, Layouts] = {}
+        self._ownership = Ownership(database)
         self._arrays = ArrayCache()
 
     def close(self) -> None:
+        self._ownership.close()
         self.database.close()
 
     def __exit__(self, *exc_info: object) -> None:
@@ -147,12 +151,46 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
                 number = self.database.unused_number(session)
                 columns, first = (RUN_COLUMNS, ()) if number is None else (("number", *RUN_COLUMNS), (number,))
                 session.insert("runs", columns, [(*first, *run_row(header))])
+                self._set_owner(session, header)
         except Duplicate as error:
             raise StoreError(f"{self.place} already holds a run {header.id}") from error
+        self._ownership.hold(header.id, header.options.owner)
+
+    def _set_owner(self, session: Session, header: RunHeader) -> None:
+        owner = header.options.owner
+        token = None if owner is None else owner.token or None
+        session.execute(_OWNER.format(now=self.database.dialect.now), (token, to_stored(header.id)))
+
+    def lease(self, run_id: str) -> Lease:
+        return self._read(self._lease, run_id)[1]
+
+    def _lease(self, session: Session, run_id: str, lock: str = "") -> tuple[int, Lease]:
+        found = read_lease(session, run_id, self.database.dialect.now, lock)
+        if found is None:
+            raise run_not_found(session, run_id, self.place)
+        return found
+
+    @_outlasting
+    def take_run(self, header: RunHeader, seen: Lease) -> None:
+        self.database.outlasts = True
+        dialect = self.database.dialect
+        with self.database.writing() as session:
+            if dialect.lock_wait:
+                session.execute(dialect.lock_wait)
+            run, now = self._lease(session, header.id, dialect.lock_rows)
+            if (now.token, now.beats) != (seen.token, seen.beats) or now.state is RunState.ENDED:
+                raise taken(header.id, now.owner)
+            self._set_owner(session, header)
+            session.execute(UPDATE_RUN, (*run_row(header), median_latency(session, run, header), run))
+        self._ownership.hold(header.id, header.options.owner)
+
+    def watched(self, run_id: str, lost: Callable[[RunTaken], None]) -> AbstractContextManager[None]:
+        return self._ownership.watched(run_id, lost)
 
     def update_run(self, header: RunHeader) -> None:
         self.database.outlasts = True
         self._update_run(header)
+        self._ownership.hold(header.id, header.options.owner)
         if header.state is RunState.ENDED:
             self.keep_columns(header.id)
 
@@ -160,6 +198,7 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
     def _update_run(self, header: RunHeader) -> None:
         with self.database.writing() as session:
             run = self._open_run(session, header.id)
+            self._set_owner(session, header)
             session.execute(UPDATE_RUN, (*run_row(header), median_latency(session, run, header), run))
 
     def keep_columns(self, run_id: str) -> None:
@@ -242,7 +281,7 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
     @_outlasting
     def forget_journal(self, run_id: str) -> None:
         with self.database.writing() as session:
-            logs.forget_entries(session, self._number(session, run_id), None)
+            logs.forget_entries(session, self._open_run(session, run_id), None)
 
     @_outlasting
     def done(self, run_id: str, case_ids: Sequence[str]) -> set[tuple[str, str, int]]:
@@ -473,12 +512,15 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
         return int(result[0][0])
 
     def _open_run(self, session: Session, run_id: str) -> int:
-        """The number of a run that may still change, locked until the transaction ends."""
-        sql = "SELECT number, state FROM runs WHERE id = ?" + self.database.dialect.lock_rows  # noqa: S608 - our own words
+        """The number of a run that may still change, and that this process may write, locked until the transaction
+        ends."""
+        sql = "SELECT number, state, owner_token FROM runs WHERE id = ?" + self.database.dialect.lock_rows  # noqa: S608
         result = session.execute(sql, (to_stored(run_id),))
         if not result:
             raise run_not_found(session, run_id, self.place)
-        number, state = result[0]
+        number, state, token = result[0]
+        if (token or "") != self._ownership.token(run_id):
+            raise taken(run_id, self._lease(session, run_id)[1].owner)
         if state == RunState.ENDED:
             raise StoreError(f"run {run_id} has ended and cannot be changed: `steelyard rescore` makes a new run")
         return int(number)
