@@ -1,4 +1,4 @@
-"""One process at a time runs a run, also on several hosts: no call is made twice, and a healthy run never ends for it."""
+"""One process at a time runs a run, on several hosts too: no call is made twice, and a healthy run never dies of it."""
 
 import os
 import pty
@@ -87,9 +87,7 @@ def test_of_three_processes_that_resume_a_killed_run_one_makes_the_calls(server,
     under_way = {*asked(server)} - {*stored(env)[1]}
     server.on("/ask", lambda seen: answer(seen, 0.3))
 
-    resumed = [
-        start_steelyard("run", suite, "--resume", "--concurrency", 2, cwd=tmp_path, env=env) for _ in range(3)
-    ]
+    resumed = [start_steelyard("run", suite, "--resume", "--concurrency", 2, cwd=tmp_path, env=env) for _ in range(3)]
     ends = [(one.communicate(timeout=300)[1], one.returncode) for one in resumed]
     assert sorted(code for _, code in ends) == [0, 2, 2], ends
     refused = [message for message, code in ends if code == 2]

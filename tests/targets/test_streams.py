@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 
 import pytest
 
 from parts.loopback import Behaviour, chat_answer, json_answer, text_answer
 from parts.providers import KEYS, events, settings, streamed
 from steelyard.errors import SuiteError
+from steelyard.targets import protocols
 
 PATHS = {
     "chat": "/chat/completions",
@@ -162,3 +164,96 @@ def test_what_comes_in_pieces_is_no_other_answer(bench):
     assert plain.identity() == pieces.identity()
     with pytest.raises(SuiteError, match="stream"):
         bench.open("chat", settings("chat", "http://a/v1", extra={"stream": True}))
+
+
+async def served_once(body, bench, kind, *, then=b"", chunked=True):
+    """What a target makes of a stream whose server sends this and leaves the connection open, and how long it took; and
+    whether the client closed the connection."""
+    closed = asyncio.Event()
+
+    async def serve(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n")
+        writer.write(b"Transfer-Encoding: chunked\r\n\r\n" if chunked else b"\r\n")
+        for part in (body, then):
+            if part:
+                writer.write(b"%x\r\n%s\r\n" % (len(part), part) if chunked else part)
+        while await reader.read(65_536):
+            pass
+        closed.set()
+        writer.close()
+
+    async with asyncio.timeout(120):
+        response = await answered_by(serve, bench, kind)
+        await closed.wait()
+    return response
+
+
+@pytest.mark.parametrize("chunked", [True, False])
+async def test_a_stream_ends_with_its_answer_though_the_connection_stays_open(bench, kind, chunked):
+    body, began = streamed(kind, "a ", "chair").body, time.perf_counter()
+    response = await served_once(body, bench, kind, chunked=chunked)
+    assert (response.text, response.tokens_out) == ("a chair", 7)
+    # The wait for the end of the message, at least 0.25 s, is no time of the system.
+    assert response.latency <= time.perf_counter() - began - 0.25
+
+
+async def test_without_the_last_event_the_reason_ends_a_stream_that_stays_open(bench, kind):
+    """[DONE] and message_stop are missing; of Gemini, which has none, the body is as it is."""
+    body = streamed(kind, "a ", "chair").body
+    for last in (b"data: [DONE]\n\n", b'event: message_stop\ndata: {"type": "message_stop"}\n\n'):
+        body = body.removesuffix(last)
+    response = await served_once(body, bench, kind)
+    assert (response.text, response.tokens_out) == ("a chair", 7)
+
+
+@pytest.mark.parametrize("gap", [b"", b"\n\n"])
+async def test_what_comes_after_the_end_is_no_part_of_the_answer(bench, kind, gap):
+    if kind == "gemini":
+        pytest.skip("Gemini's streams have no last event")
+    after = streamed(kind, "and a table").body + b"data: {nonsense\n\n\xff\xfe"
+    for body, then in (
+        (streamed(kind, "a chair").body + gap + after, b""),
+        (streamed(kind, "a chair").body, gap + after),
+    ):
+        response = await served_once(body, bench, kind, then=then)
+        assert (response.text, response.tokens_out) == ("a chair", 7)
+
+
+async def test_an_answer_stands_whose_connection_breaks_after_its_end(bench, kind):
+    body = streamed(kind, "a chair").body
+
+    async def serve(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n" % (len(body), body))
+        await writer.drain()
+        writer.transport.abort()
+
+    assert (await answered_by(serve, bench, kind)).text == "a chair"
+
+
+async def test_a_stream_whose_message_ends_a_little_later_leaves_its_connection_to_the_next_call(
+    bench, make_ask, kind, monkeypatch
+):
+    monkeypatch.setattr(protocols, "_FOR_CLOSING", 60.0)
+    monkeypatch.setattr(protocols, "_FOR_COUNTS", 60.0)
+    body, connections = streamed(kind, "a chair").body, []
+
+    async def serve(reader, writer):
+        connections.append(writer)
+        for _ in range(3):
+            head = await reader.readuntil(b"\r\n\r\n")
+            await reader.readexactly(int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0]))
+            writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n" % (len(body), body))
+            await writer.drain()
+            await asyncio.sleep(0.02)
+            writer.write(b"0\r\n\r\n")
+        await reader.read()
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        async with bench.open(kind, settings(kind, f"http://127.0.0.1:{port}", stream=True)) as target:
+            texts = [(await target.ask(make_ask())).text for _ in range(3)]
+        await asyncio.sleep(0.05)
+    assert (texts, len(connections)) == (["a chair"] * 3, 1)

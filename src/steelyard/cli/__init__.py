@@ -15,9 +15,9 @@ import shlex
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import click
 
@@ -125,6 +125,10 @@ def steelyard() -> None:
 # Makes what commands print harmless, in one place: it quotes answers, and a terminal or CI log obeys some of them.
 
 
+_NO_READER = (errno.EPIPE, errno.EBADF, errno.EIO)
+"""Errors of a pipe, file or terminal that cannot be written to any more, or never could."""
+
+
 class SafeOutput(io.TextIOBase):
     """A stream in front of another that is not a terminal. `unguarded` is that other one."""
 
@@ -152,7 +156,10 @@ class SafeOutput(io.TextIOBase):
     def _reader_may_leave(self) -> Iterator[None]:
         try:
             yield
-        except BrokenPipeError:
+        except OSError as error:
+            # What is said on the way is no result: without room for it, the command goes on.
+            if error.errno not in _NO_READER and self.unguarded.fileno() != 2:
+                raise
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.unguarded.fileno())
 
     def isatty(self) -> bool:
@@ -249,6 +256,7 @@ def main() -> None:
     gc.set_threshold(20_000, 20, 20)
     # NumPy's threads look for work without rest for 2**26 clock ticks, 20 ms of each core, unless told otherwise.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "20")
+    _open_missing_streams()
     try:
         learn_secrets(secrets_in(os.environ))
         if os.environ.get(COMPLETE_VARIABLE):
@@ -262,10 +270,27 @@ def main() -> None:
             gc.freeze()
 
 
+def _open_missing_streams() -> None:
+    """Let standard streams that were closed (`>&-`) lead nowhere. Otherwise the next file that is opened, such as the
+    store, has the number of one, and gets what is printed."""
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # it gets the lowest number that is free
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            stream = open(number, "w" if number else "r", encoding="utf-8", closefd=False)  # noqa: SIM115 - to the end
+            setattr(sys, name, stream)
+
+
 def _run() -> None:
     # Not click's own way of ending: its exit code for Ctrl-C is 1, which here means that a gate failed.
     try:
-        sys.exit(steelyard.main(standalone_mode=False) or 0)
+        code = _ended(steelyard.main, standalone_mode=False)
+        # Not left to Python's own end, where an error has the exit code 120.
+        sys.stdout.flush()
+        sys.exit(code)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
@@ -282,7 +307,7 @@ def _run() -> None:
         sys.exit(WRONG_USAGE)
     except SystemExit as error:
         *_, (frame, _) = traceback.walk_tb(error.__traceback__)
-        if frame.f_globals["__name__"].startswith("steelyard."):
+        if frame.f_globals["__name__"] == __name__:
             raise
         if frame.f_globals["__name__"].startswith("ray."):  # which ends a process so when it is asked to end
             sys.exit(INTERRUPTED)
@@ -293,6 +318,17 @@ def _run() -> None:
         sys.exit(WRONG_USAGE)
     except BaseException as error:  # noqa: BLE001 - the last line of defence
         _crash(error)
+
+
+def _ended(command: Callable[..., Any], **options: Any) -> Any:
+    """The exit code with which a command ended, by its own `sys.exit` too."""
+    try:
+        return command(**options) or 0
+    except SystemExit as error:
+        *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+        if not frame.f_globals["__name__"].startswith("steelyard."):
+            raise
+        return error.code
 
 
 def _crash(error: BaseException) -> None:

@@ -57,6 +57,10 @@ class Reader(Protocol):
     """Takes in one answer as it comes. Each method says True when nothing further is needed, `end` always; a
     TargetFailure that it raises is the exchange's. Names of headers are in small letters."""
 
+    settles_at: float | None
+    """Set once there is enough of the body: until when the message may still end, by the loop's clock, so that the
+    connection can be used again. Whatever happens to the connection from then on, the answer stands."""
+
     def head(self, status: int, headers: dict[str, str]) -> bool: ...
 
     def body(self, data: bytes) -> bool: ...
@@ -225,6 +229,7 @@ class _Connection(asyncio.Protocol):
     _transport: asyncio.Transport
     _reader: Reader
     _over: asyncio.Future[None] | None = None
+    _settling: asyncio.TimerHandle | None = None
     _headers: dict[str, str]
     _in_body: bool
     _complete: bool
@@ -258,6 +263,9 @@ class _Connection(asyncio.Protocol):
             # An answer may come before all is sent, and something else after it.
             reusable = self._complete and self._keep and not self._transport.get_write_buffer_size()
         finally:
+            if self._settling is not None:
+                self._settling.cancel()
+                self._settling = None
             self._over, self.idle_since = None, loop.time()
             self._begin()
             if not reusable:
@@ -320,7 +328,12 @@ class _Connection(asyncio.Protocol):
             self._read(self._reader.head, status, self._headers)
 
     def on_body(self, data: bytes) -> None:
+        before = self._reader.settles_at
         self._read(self._reader.body, data)
+        if (at := self._reader.settles_at) is not None and at != before and self._over is not None:
+            if self._settling is not None:
+                self._settling.cancel()
+            self._settling = self._over.get_loop().call_at(at, self._settle)
 
     def on_message_complete(self) -> None:
         if self._in_body and not self._complete:
@@ -341,9 +354,16 @@ class _Connection(asyncio.Protocol):
         except TargetFailure as failure:
             self._fail(failure)
 
+    def _settle(self) -> None:
+        if self._over is not None and not self._over.done():
+            self._over.set_result(None)
+
     def _fail(self, failure: TargetFailure) -> None:
         if self._over is not None and not self._over.done():
-            self._over.set_exception(failure)
+            if self._reader.settles_at is not None:
+                self._settle()
+            else:
+                self._over.set_exception(failure)
 
     def _cut(self) -> TargetFailure:
         return TargetFailure("cut", f"{self._place} cut the connection before the answer was complete")

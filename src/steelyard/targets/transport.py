@@ -151,6 +151,11 @@ class Received:
     """True when a header says that the answer is one from a cache."""
 
 
+Watch = Callable[[bytes], tuple[int, float | None]]
+"""Given a part of a body, gives how many of its bytes belong to the answer and, when they are the last of it, how many
+seconds to wait for the end of the message."""
+
+
 class Wire:
     """Exchanges with one service, so many at once. Cookies are forgotten, netrc of the machine is ignored, and so are
     its proxies unless they are among the limits."""
@@ -176,10 +181,10 @@ class Wire:
         self,
         request: HttpRequest,
         also_answers: frozenset[int] = frozenset(),
-        watch: Callable[[bytes], None] | None = None,
+        watch: Watch | None = None,
     ) -> Received:
         """The answer of a 2xx, or of a status in `also_answers`; everything else raises TargetFailure. `watch` is given
-        the body of an answer as it comes."""
+        the body of an answer as it comes, and may say that it is all there."""
         async with self._slots:
             sent = time.perf_counter()
             for _ in range(_MOST_REDIRECTS + 1):
@@ -227,7 +232,7 @@ def wire_of(settings: Any, target_context: TargetContext, secrets: list[str]) ->
 class _Answer:
     """Reads one answer, unpacked and no larger than allowed; of a refusal the beginning, and of a redirect the head."""
 
-    def __init__(self, most: int, also_answers: frozenset[int], watch: Callable[[bytes], None] | None = None) -> None:
+    def __init__(self, most: int, also_answers: frozenset[int], watch: Watch | None = None) -> None:
         self._most = most
         self._watch = watch
         self._also_answers = also_answers
@@ -240,6 +245,7 @@ class _Answer:
         self.first_byte: float | None = None
         """When the first byte of the body was there, and when all of it."""
         self.ended = 0.0
+        self.settles_at: float | None = None
 
     @property
     def content(self) -> bytes:
@@ -267,17 +273,20 @@ class _Answer:
         """Take in more of the body; True when there is enough of it."""
         self.first_byte = self.first_byte or time.perf_counter()
         part = data if self._unpacker is None else self._unpacker.feed(data, self._most - self._size)
+        if self._watch is not None and self.counts:
+            n, seconds = self._watch(part)
+            part = part[:n]
+            if seconds is not None:
+                self.ended, self.settles_at = time.perf_counter(), time.monotonic() + seconds
         self._parts.append(part)
         self._size += len(part)
         if self._size > self._most and self.counts:
             raise _too_large(self._most, self.status)
-        if self._watch is not None and self.counts:
-            self._watch(part)
         return self._size > self._most
 
     def end(self) -> bool:
         """All of it is there."""
-        self.ended = time.perf_counter()
+        self.ended = self.ended or time.perf_counter()
         if self._unpacker is not None:
             self._unpacker.finish()
         return True
