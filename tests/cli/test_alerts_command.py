@@ -150,7 +150,7 @@ def test_a_check_by_hand_sends_and_keeps(folder, server, monkeypatch):
 def test_a_check_ends_with_one_when_something_is_not_delivered(folder, server, monkeypatch):
     server.on("/hook", error(400))
     run(monkeypatch, 5, 1, "--no-alerts")
-    invoke("alerts", "check", code=1)
+    invoke("alerts", "check", code=2)
 
 
 def test_an_old_run_changes_nothing(folder, server, monkeypatch):

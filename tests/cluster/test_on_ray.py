@@ -4,13 +4,16 @@ are killed.
 All in one file: the tests share one cluster, which takes long to start.
 """
 
+import hashlib
 import json
 import os
 import random
 import subprocess
 import sys
 import time
+import zipfile
 from collections import defaultdict
+from contextlib import ExitStack
 from pathlib import Path
 
 import psutil
@@ -21,7 +24,9 @@ from parts.loopback import Loopback, chat_answer, json_answer
 from parts.ray_cluster import RayCluster
 from parts.small_suite import http_target, write_suite
 from steelyard.cli import main
+from steelyard.cluster.on_ray import _packed
 from steelyard.store.sql import open_store
+from steelyard.suite.load import load_suite
 
 KEY = "sk-planted-" + "0123456789abcdef"
 CONCURRENCY = 24
@@ -293,6 +298,37 @@ def test_many_random_kills_lose_nothing(cluster, server, tmp_path):
 
 
 @pytest.mark.long
+def test_an_unchanged_suite_is_a_new_package_for_each_run(tmp_path):
+    """Ray names a package by its content, and refuses one for ten minutes that it failed to unpack once."""
+    suite = load_suite(write_suite(tmp_path / "s", n=2))
+    contents = set()
+    for _ in range(2):
+        with ExitStack() as closing:
+            archive = Path(_packed(suite, closing)["working_dir"])
+            contents.add(hashlib.sha256(archive.read_bytes()).hexdigest())
+            with zipfile.ZipFile(archive) as packed:
+                names = [name for name in packed.namelist() if not name.startswith(".steelyard-")]
+    assert len(contents) == 2
+    assert {"suite.yaml", "cases.jsonl"} <= {*names}
+
+
+def test_a_cluster_that_stays_up_runs_an_unchanged_suite_after_its_drivers_were_killed(cluster, server, tmp_path):
+    Service(server, delay=0.0)
+    path = written(tmp_path / "s", server, 30)
+    for number in range(3):
+        process = begin(cluster, *run_words(path, tmp_path / f"killed-{number}.db", "--on", "auto", "--workers", 2))
+        for line in process.stdout:
+            if "starting workers" in line:
+                break
+        time.sleep(number)
+        process.kill()
+        process.communicate()
+    whole = begin(cluster, *run_words(path, tmp_path / "whole.db", "--on", "auto", "--workers", 2))
+    said, _ = whole.communicate(timeout=240)
+    assert whole.returncode == 0, said
+    assert len(samples(tmp_path / "whole.db")[1]) == 30
+
+
 def test_a_cluster_of_its_own_listens_on_loopback_and_leaves_nothing_behind(server, tmp_path):
     path = written(tmp_path / "suite", server, n=60)
     Service(server, delay=0.0)

@@ -164,6 +164,36 @@ async def test_a_worker_that_cannot_read_the_suite_ends_the_run_before_it_begins
             pass
 
 
+async def test_that_no_worker_has_started_is_reported_with_the_reason_while_it_is_waited_for(monkeypatch):
+    monkeypatch.setattr(pool_module, "_REPORT_EVERY", 0.05)
+    slow, notes = Here(starts=False), []
+    links = iter([slow, Here()])
+    pool = Pool(lambda: next(links), 1, 64)
+    pool.room, pool.note = lambda: "2 nodes answer, with 0 of 4 cores free", notes.append
+    begun = asyncio.create_task(pool.__aenter__())
+    async with asyncio.timeout(60):
+        while len(notes) < 2:
+            await asyncio.sleep(0.01)
+        assert all(note.startswith("no worker has started after ") for note in notes)
+        assert all(note.endswith(" s: 2 nodes answer, with 0 of 4 cores free") for note in notes)
+        slow.kill()
+        await begun
+        await pool.__aexit__()
+
+
+async def test_a_run_without_any_worker_ends_with_the_reason(monkeypatch):
+    monkeypatch.setattr(pool_module, "_REPORT_EVERY", 0.05)
+    monkeypatch.setattr(pool_module, "_LONGEST_START", 0.2)
+
+    def no_answer():
+        raise ConnectionError
+
+    pool = Pool(lambda: Here(starts=False), 1, 64)
+    pool.room = no_answer
+    with pytest.raises(WorkersLost, match=r"no worker has started after .* s: the cluster has no room"):
+        await pool.__aenter__()
+
+
 async def test_fewer_workers_than_asked_for_are_told(monkeypatch):
     monkeypatch.setattr(pool_module, "_LATE", 0.01)
     pool, notes = pool_of(Here(), Here(starts=False), Here(starts=False)), []

@@ -175,10 +175,10 @@ def test_a_run_is_copied_whole_or_not_at_all(
 def test_a_run_that_goes_on_is_left_out_and_the_command_says_so(urls: tuple[str, str], source: SqlStore) -> None:
     owner = Owner(1, "another machine", "")
     source.create_run(header("now-1", options=RunFacts(owner=owner), created_at=2000.0))
-    said = json.loads(invoke("store", "copy", *urls, "--json", code=1))
+    said = json.loads(invoke("store", "copy", *urls, "--json", code=2))
     assert said["left"] == ["run now-1 is still running: copy again when it has ended"]
     assert len(said["runs"]) == 3
-    assert "0 runs copied with 0 samples, 3 were there" in invoke("store", "copy", *urls, code=1)
+    assert "0 runs copied with 0 samples, 3 were there" in invoke("store", "copy", *urls, code=2)
 
 
 def test_a_store_is_not_copied_into_itself(source: SqlStore, urls: tuple[str, str]) -> None:

@@ -150,7 +150,7 @@ def test_the_commands_say_sizes_ask_and_keep_the_newest(tmp_path, monkeypatch):
     assert ([item["run"] for item in data["runs"]], data["deleted"]) == (ids[1:3], True)
     assert data["left"] == [{"run": ids[3], "why": "it is the baseline release"}]
     assert [run["id"] for run in json.loads(invoke("runs", "words", "--json"))] == [ids[0], ids[3]]
-    assert "NOT DELETED" in invoke("runs", "delete", ids[3], "--yes", code=1)
+    assert "NOT DELETED" in invoke("runs", "delete", ids[3], "--yes", code=2)
     assert "1 run deleted; the store is" in invoke("runs", "delete", "LAST", "--yes")
     assert "there is no run of a suite none" in invoke("runs", "prune", "--keep", 1, "--suite", "none", code=2)
     open_store(str(tmp_path / "empty.db")).close()

@@ -323,14 +323,14 @@ def delete(runs: tuple[str, ...], dry_run: bool, yes: bool, store_url: str | Non
     """Delete runs for good; says what that frees, and asks first.
 
     Baselines, runs that others are scored from, runs under way and runs with people's labels are left, and it says why.
-    Ends with 1 when one of the runs was left.
+    Ends with 2 when one of the runs was left.
     """
     from steelyard.store.sql import open_store
 
     with open_store(store_url, create=False) as store:
         wanted = list(dict.fromkeys(store.run(name).id for name in runs))
         left = _deleted(store, wanted, dry_run=dry_run, yes=yes, as_json=as_json)
-    sys.exit(1 if left else 0)
+    sys.exit(2 if left else 0)
 
 
 @runs_command.command("prune")

@@ -58,7 +58,7 @@ def alerts_command() -> None:
 def check(run: str, suite: str | None, dry_run: bool, store_url: str | None, as_json: bool) -> None:
     """Check RUN by its suite's rules, and send what is new.
 
-    What the suite does not say comes from steelyard.yaml in the working folder. Ends with 1 when something could not be
+    What the suite does not say comes from steelyard.yaml in the working folder. Ends with 2 when something could not be
     delivered.
     """
     from steelyard.alerts.notify import check_run
@@ -74,7 +74,7 @@ def check(run: str, suite: str | None, dry_run: bool, store_url: str | None, as_
         report_checked(checked, only_trouble=True)
     else:
         report_checked(checked, texts=bool(checked.not_kept), err=False)
-    sys.exit(1 if any(item.state == FAILED for item in checked.delivered) else 0)
+    sys.exit(2 if any(item.state == FAILED for item in checked.delivered) else 0)
 
 
 def _settings(header: RunHeader, suite: str | None) -> AlertSettings:
@@ -501,7 +501,7 @@ def copy(source: str, target: str, as_json: bool) -> None:
     """Copy all that is in the store FROM into the store TO.
 
     FROM and TO are files or URLs, as --store takes them. Each run is copied whole and compared, or not at all; what is
-    in TO already is never changed. Ends with 1 when something was left out.
+    in TO already is never changed. Ends with 2 when something was left out.
     """
 
     from steelyard.engine.process import state_of
@@ -520,4 +520,4 @@ def copy(source: str, target: str, as_json: bool) -> None:
         )
         for problem in copied.left:
             click.echo(f"NOT COPIED: {problem}")
-    sys.exit(1 if copied.left else 0)
+    sys.exit(2 if copied.left else 0)

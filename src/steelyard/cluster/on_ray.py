@@ -69,7 +69,28 @@ def workers_on(
             scheduling_strategy="SPREAD",
         )
         new_link: Callable[[], _Actor] = lambda: _Actor(ray, actor.remote(tuple(setups), wants))  # noqa: E731
-        yield Pool(new_link, n, wants, **({"gather": 0.0} if steady else {}))
+        pool = Pool(new_link, n, wants, **({"gather": 0.0} if steady else {}))
+        pool.room = lambda: _room(ray)
+        yield pool
+
+
+def _room(ray: Any) -> str:
+    """What a cluster has room for, beside what a worker needs."""
+    nodes = [node for node in ray.nodes() if node.get("Alive")]
+    total, free = ray.cluster_resources(), ray.available_resources()
+    cores, memory = free.get("CPU", 0.0), free.get("memory", 0.0)
+    has = (
+        f"{len(nodes)} node{'' if len(nodes) == 1 else 's'} of the cluster answer, with {cores:g} of"
+        f" {total.get('CPU', 0.0):g} cores and {memory / 1e9:.1f} of {total.get('memory', 0.0) / 1e9:.1f} GB free"
+    )
+    if cores < _CPU_SHARE or memory < _MEMORY:
+        return (
+            f"{has}, and a worker needs {_CPU_SHARE:g} cores and {_MEMORY / 1e9:.2f} GB: wait for others, or add nodes"
+        )
+    return (
+        f"{has}, which is enough: the nodes are still unpacking the suite, or cannot start a process"
+        " (`ray status`, and runtime_env*.log of a node, show more)"
+    )
 
 
 def check_place(place: str) -> str:
@@ -184,6 +205,9 @@ def _packed(suite: SuiteModel, closing: contextlib.ExitStack) -> dict[str, Any]:
             name = str(path.relative_to(suite.folder))
             packed.write(path, name)
             sizes[name] = packed.getinfo(name).compress_size
+        # Ray names a package by its content, and for ten minutes refuses one that it could not unpack once, say because
+        # its driver was killed meanwhile: each run has a package of its own.
+        packed.writestr(f".steelyard-{secrets.token_hex(8)}", b"")
     if (size := archive.stat().st_size) > _MOST_SENT:
         names = sorted(sizes, key=lambda name: -sizes[name])[:3]
         largest = ", ".join(f"{name} ({sizes[name] / 1e6:,.0f} MB)" for name in names)

@@ -28,8 +28,10 @@ _MOST_WITHOUT_RESULT = 6
 """A place whose workers are lost so often before they have done anything is given up."""
 _LATE = 30.0
 """Seconds after the first worker is there in which all others should be."""
+_REPORT_EVERY = 30.0
+"""Seconds without any worker after which it is reported why, again and again."""
 _LONGEST_START = 600.0
-"""Seconds without any worker after which the run ends."""
+"""Seconds without any worker after which the run ends: a cluster may have to start machines first."""
 _CLOSING = 5.0
 
 
@@ -94,6 +96,10 @@ class Pool:
         self._wants = wants
         self._gather = gather
         self.note: Callable[[str], None] = lambda _: None
+        self.room: Callable[[], str] = str
+        """What the cluster has room for, in words; may take its time."""
+        self._why = ""
+        """Why the last worker was lost."""
         self._waiting: deque[Job] = deque()
         self._suspects: deque[Job] = deque()
         self._workers: list[_Connected] = []
@@ -114,11 +120,19 @@ class Pool:
             return
         for _ in range(self._asked_for):
             self._background(self._keep_worker())
-        try:
-            async with asyncio.timeout(_LONGEST_START):
-                await self._first.wait()
-        except TimeoutError:
-            self._fail(WorkersLost(f"no worker was started within {_LONGEST_START / 60:.0f} minutes: {self._hint()}"))
+        began = asyncio.get_running_loop().time()
+        while not self._first.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_REPORT_EVERY):
+                    await self._first.wait()
+                    break
+            message = (
+                f"no worker has started after {asyncio.get_running_loop().time() - began:.0f} s: {await self._reason()}"
+            )
+            if asyncio.get_running_loop().time() - began >= _LONGEST_START:
+                self._fail(WorkersLost(message))
+            else:
+                self.note(message)
         if self._failed is not None:
             await self._close()
             raise self._failed
@@ -192,6 +206,7 @@ class Pool:
                     self._schedule()
             except Lost as lost:
                 without_result, why = without_result + 1, str(lost)
+                self._why = why
                 self._take_back(worker, why)
             finally:
                 self._links.discard(link)
@@ -260,6 +275,15 @@ class Pool:
                 f"{len(self._workers)} of {self._asked_for} workers are there: {self._hint()};"
                 " others join when they come"
             )
+
+    async def _reason(self) -> str:
+        """Why no worker is there, as far as that is known."""
+        room = ""
+        with suppress(Exception):  # a cluster that does not answer has nothing to say
+            async with asyncio.timeout(_CLOSING):
+                room = await asyncio.to_thread(self.room)
+        lost = f"the last one was lost ({self._why})" if self._why else ""
+        return "; ".join(filter(None, (lost, room))) or self._hint()
 
     def _hint(self) -> str:
         return "the cluster has no room for more, or is slow to start them (`ray status` shows why)"
