@@ -22,6 +22,7 @@ from urllib.parse import quote
 
 from steelyard.errors import StoreError
 from steelyard.store.codec import Row
+from steelyard.store.log_base import LogBase
 from steelyard.store.schema import SQLITE, Dialect
 
 _Result = TypeVar("_Result")
@@ -367,6 +368,7 @@ class SqliteDatabase(Database):
         self.place = str(path)
         self._busy_timeout = busy_timeout
         self._file: tuple[int, int] | None = None
+        self._log_base: LogBase | None = None
         if not create and not path.exists():
             raise StoreError(f"there is no store at {path} yet: `steelyard run` makes it")
         made = path.parent.name == OWN_FOLDER and not path.parent.exists()
@@ -377,6 +379,10 @@ class SqliteDatabase(Database):
                 (path.parent / ".gitignore").write_text("*\n", encoding="utf-8")
         except OSError as error:
             raise StoreError(f"the folder {path.parent} cannot be made: {error.strerror}. {_CHOOSE}") from error
+        if path != _IN_MEMORY:
+            self._log_base = LogBase(path)
+            if path.is_file():
+                self._log_base.refuse_foreign()
 
     def connect(self) -> sqlite3.Connection:
         # Connections stay with their thread; only close() reaches over, when no thread is left using them.
@@ -418,6 +424,8 @@ class SqliteDatabase(Database):
             now = None
         if now is not None and self._file in (None, (now.st_dev, now.st_ino)):
             self._file = (now.st_dev, now.st_ino)
+            if self._log_base is not None:
+                self._log_base.record()
             return
         raise StoreError(
             f"{self.place} was deleted or replaced while it was written to: nothing that was written since is"
@@ -436,6 +444,15 @@ class SqliteDatabase(Database):
 
     def begin_writing(self, session: Session) -> None:
         session.execute("BEGIN IMMEDIATE")
+        if self._log_base is not None and self._log_base.is_new:
+            # Writes the first page, with its counter, and nothing else.
+            session.execute(f"PRAGMA user_version = {session.execute('PRAGMA user_version')[0][0]}")
+            self._log_base.is_new = False
+
+    def close(self) -> None:
+        super().close()
+        if self._log_base is not None:
+            self._log_base.close()
 
     def begin_reading(self, session: Session) -> None:
         session.execute("BEGIN")

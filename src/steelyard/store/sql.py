@@ -151,7 +151,8 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
                 number = self.database.unused_number(session)
                 columns, first = (RUN_COLUMNS, ()) if number is None else (("number", *RUN_COLUMNS), (number,))
                 session.insert("runs", columns, [(*first, *run_row(header))])
-                self._set_owner(session, header)
+                if header.state is not RunState.ENDED:
+                    self._set_owner(session, header)
         except Duplicate as error:
             raise StoreError(f"{self.place} already holds a run {header.id}") from error
         self._ownership.hold(header.id, header.options.owner)
@@ -281,7 +282,7 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
     @_outlasting
     def forget_journal(self, run_id: str) -> None:
         with self.database.writing() as session:
-            logs.forget_entries(session, self._open_run(session, run_id), None)
+            logs.forget_entries(session, self._owned_run(session, run_id)[0], None)
 
     @_outlasting
     def done(self, run_id: str, case_ids: Sequence[str]) -> set[tuple[str, str, int]]:
@@ -514,6 +515,13 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
     def _open_run(self, session: Session, run_id: str) -> int:
         """The number of a run that may still change, and that this process may write, locked until the transaction
         ends."""
+        number, state = self._owned_run(session, run_id)
+        if state == RunState.ENDED:
+            raise StoreError(f"run {run_id} has ended and cannot be changed: `steelyard rescore` makes a new run")
+        return number
+
+    def _owned_run(self, session: Session, run_id: str) -> tuple[int, str]:
+        """The number and the state of a run that no other process has taken over, locked until the transaction ends."""
         sql = "SELECT number, state, owner_token FROM runs WHERE id = ?" + self.database.dialect.lock_rows  # noqa: S608
         result = session.execute(sql, (to_stored(run_id),))
         if not result:
@@ -521,9 +529,7 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
         number, state, token = result[0]
         if (token or "") != self._ownership.token(run_id):
             raise taken(run_id, self._lease(session, run_id)[1].owner)
-        if state == RunState.ENDED:
-            raise StoreError(f"run {run_id} has ended and cannot be changed: `steelyard rescore` makes a new run")
-        return int(number)
+        return int(number), state
 
     def _already_kept(self, run_id: str, samples: Sequence[Sample]) -> StoreError:
         retained = self.done(run_id, [sample.case_id for sample in samples])
