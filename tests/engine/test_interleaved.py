@@ -20,7 +20,7 @@ from steelyard.engine import plan as drawn_plan
 from steelyard.engine.interleave import Pairs
 from steelyard.engine.plan import DrawnPlan, Plan, RunOptions, Selection, Turn, asks_until
 from steelyard.engine.process import _began, myself
-from steelyard.errors import UsageError
+from steelyard.errors import RunTaken, UsageError
 from steelyard.records import AbPlan, Outcome, RunState, Verdict
 from steelyard.runner import run
 from steelyard.runner.ab import AbRuns, find_ab, metric_of, run_ab
@@ -270,10 +270,20 @@ def test_one_that_is_still_going_on_is_not_taken_up(server, tmp_path, sqlite):
     parent = os.getppid()
     owner = replace(myself(), pid=parent, began=_began(parent))
     alive = tuple(
-        replace(header, state=RunState.RUNNING, options=replace(header.options, owner=owner)) for header in runs.headers
+        header_as(sqlite, replace(header, options=replace(header.options, owner=owner))) for header in runs.headers
     )
     with pytest.raises(UsageError, match="is still going on in process"):
         run_ab(suites, sqlite, RunOptions(), AbPlan(), resumed=AbRuns(alive))
+
+
+def test_one_that_another_process_has_ended_meanwhile_is_not_taken_up(server, tmp_path, sqlite):
+    suites = arms_of(tmp_path, server, 2)
+    runs = run_ab(suites, sqlite, RunOptions(), AbPlan())
+    n = len(server.requests)
+    seen = tuple(replace(header, state=RunState.INTERRUPTED) for header in runs.headers)
+    with pytest.raises(RunTaken, match="was taken over by another process"):
+        run_ab(suites, sqlite, RunOptions(), AbPlan(), resumed=AbRuns(seen))
+    assert len(server.requests) == n
 
 
 def test_an_arm_is_not_resumed_as_a_run_of_its_own(server, tmp_path, sqlite):

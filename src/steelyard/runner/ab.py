@@ -119,8 +119,8 @@ def run_ab(
     drawn = DrawnPlan((made[0].plan, made[1].plan), plan.seed, plan.max_cases)
     headers = _headers(made, drawn, plan, resumed)
     with contextlib.ExitStack() as taken:
-        for item, lease in zip(headers, leases, strict=False):
-            if lease.state is not RunState.ENDED:
+        for item, before, lease in zip(headers, () if resumed is None else resumed.headers, leases, strict=False):
+            if before.state is not RunState.ENDED:
                 store.take_run(item, lease)
                 taken.enter_context(left_open(store, item))
         if resumed is not None and any(header.state is RunState.ENDED for header in resumed.headers):
