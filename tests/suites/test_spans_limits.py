@@ -15,6 +15,7 @@ from steelyard.judging.evidence import complaint_check
 from steelyard.judging.judgement import JudgeReader
 from steelyard.records import CallResult, JudgeCall
 from steelyard.suites.spans.cross_check import against_itself
+from steelyard.suites.spans.snapshots import Format
 
 FOLDER = Path(steelyard.suites.__file__).parent / "spans"
 FACTS = ("nothing", "hardly_any", "little_found", "little_right")
@@ -166,11 +167,89 @@ def test_a_reply_reads_the_same_live_and_imported(response, mode):
             "precision 4 of 5, and falsePositives lists 3 of 6",
         ),
         ({"falsePositives": [about(0, reason="other")]}, ""),
-        ({"scores": dict.fromkeys(DIMENSIONS, 2)} | {name: [] for name in LISTS}, "and no error is listed"),
-        ({"scores": dict.fromkeys(DIMENSIONS, 3)} | {name: [] for name in LISTS}, ""),
     ],
 )
 def test_scores_are_compared_with_the_lists_of_the_same_reply(changes, message):
     found = list(against_itself(judged((4, 4, 4, 4, 4)) | changes, len(SPANS)))
     assert bool(found) is bool(message)
     assert not message or message in found[0]
+
+
+def figures(run_id, cwd):
+    data = json.loads(read("report", run_id, "--json", cwd=cwd).stdout)
+    average = data["overall"]["average"]
+    return (
+        (average["value"], average["n"], data["overall"]["outcomes"], data["overall"]["excluded"]),
+        data["judge"]["why_failed"],
+        data["verdict"],
+    )
+
+
+@pytest.mark.usefixtures("own_prompts")
+def test_an_export_has_the_figures_of_the_report_and_an_import_of_it_the_same_failures(tmp_path):
+    """Of ten replies two hold scores alone, which are in no figure, and two cannot be used."""
+    unusable = reply(scores=dict.fromkeys(DIMENSIONS, 9))
+    bare = {"scores": dict.fromkeys(DIMENSIONS, 5)}
+    run_judged_by([bare, bare, *[unusable] * 4, *[reply(k) for k in range(6)]], tmp_path, "--concurrency", "1")
+    assert read("export", "LAST", "own.json", "--suite", "spans", cwd=tmp_path).returncode == 0
+    document = json.loads((tmp_path / "own.json").read_text())
+    # Three texts with 20 and three with 21 points; an unusable reply is asked for twice.
+    assert (document["summary"]["avgScore"], document["summary"]["errorCount"]) == (20.5, 4)
+    errors = [one["error"] for one in document["results"] if one["error"]]
+    assert errors[0] == "Excluded: judged by basic, the run by model"
+    assert errors[-1].startswith("Judge failed: coverage: 9 is not a number from 1 to 5")
+    imported = read("import", "own.json", "--suite", "spans", cwd=tmp_path).stdout
+    assert "differs from its records" not in imported
+    assert figures(imported.split()[0], tmp_path) == figures("LAST", tmp_path)
+
+
+@pytest.mark.usefixtures("own_prompts")
+def test_of_replies_with_scores_alone_an_export_claims_no_counts_of_errors(tmp_path):
+    run_judged_by([{"scores": reply(k)["scores"]} for k in range(10)], tmp_path)
+    read("export", "LAST", "own.json", "--suite", "spans", cwd=tmp_path)
+    summary = json.loads((tmp_path / "own.json").read_text())["summary"]
+    assert (summary["avgScore"], summary["falsePositiveReasons"], summary["errorsBySection"]) == (20.5, None, None)
+
+
+def test_an_answer_that_cannot_be_read_is_malformed_again_after_an_export(tmp_path):
+    (tmp_path / "answers.jsonl").write_text(json.dumps({"case": "heron-marsh", "answer": "no spans today"}) + "\n")
+    command = ("run", "spans", "--answers", "answers.jsonl", "--only", "id=heron-marsh")
+    ran = read(*command, cwd=tmp_path)
+    assert "malformed" in ran.stdout, ran.stdout + ran.stderr
+    read("export", "LAST", "own.json", "--suite", "spans", cwd=tmp_path)
+    run_id = read("import", "own.json", "--suite", "spans", cwd=tmp_path).stdout.split()[0]
+    data = json.loads(read("report", run_id, "--json", cwd=tmp_path).stdout)
+    assert data["overall"]["outcomes"] == {"malformed": 1}
+
+
+def stored_summary(**changes):
+    """Two records with 19 and 23 points by their scores, and a summary of the tool's own."""
+    records = [result("a"), result("b", judged((5, 5, 5, 4, 4)))]
+    return Format().read(snapshot(*records, summary=changes)).differences
+
+
+@pytest.mark.parametrize(
+    ("summary", "differences"),
+    [
+        ({"scoreDistribution": {"excellent": 1, "good": 1, "poor": 0}}, ()),
+        ({"scoreDistribution": {"Excellent (22 - 25)": 1, "fair (15-21)": 1, "odd": 7}}, ()),
+        ({"scoreDistribution": {"excellent": 29}}, ("scoreDistribution.excellent: 29, the records give 1",)),
+        ({"avgScore": 21.0, "avgSpanCount": 6}, ()),
+        # Categories are 4 and 5 in both records.
+        ({"avgCategoryScores": {"shot": {"coverage": 4.0, "precision": 5}}}, ()),
+    ],
+)
+def test_names_of_bands_and_rounding_are_no_differences(summary, differences):
+    assert stored_summary(**summary) == differences
+
+
+def test_a_figure_that_follows_from_totals_as_the_judge_states_them_is_listed_with_its_record_alone():
+    """Gemini states 24 where its scores add up to 19: the tool counts 24 as excellent."""
+    records = [result("a", judged(totalScore=24)), result("b", judged((5, 5, 5, 4, 4))), result("c")]
+    # 24, 23 and 19: two excellent and one good, 22 on average; by the scores 19, 23 and 19.
+    stated = {"avgScore": 22, "scoreDistribution": {"excellent (23-25)": 2, "good (18-22)": 1}}
+    found = Format().read(snapshot(*records, summary=stated)).differences
+    assert found == ("a: totalScore 24, its scores add up to 19",)
+    # (19 + 23 + 19) / 3 = 20.333...
+    for written, n in ((20.33, 1), (20.3, 1), (20, 1), (20.3333333, 1), (20.4, 2), (20.34, 2)):
+        assert len(Format().read(snapshot(*records, summary={"avgScore": written})).differences) == n, written

@@ -171,6 +171,7 @@ class Judges:
                 evaluation.case,
                 scored.metrics,
                 message=vote.message,
+                unanswered=not any(remark.code == "VIOLATION" for remark in vote.remarks),
             )
         )
 

@@ -287,19 +287,20 @@ class JudgeReader:
         metrics: Mapping[str, Any],
         *,
         message: str = "",
+        unanswered: bool = True,
     ) -> Judgement:
         """What a reply that another tool recorded comes to, parsed as a live one is; without one `message` says why
-        there is none."""
+        there is none, and `unanswered` that no reply came which could not be used."""
         reader = self._for(case)
         if reader is not self:
-            return reader.recorded(response, text, case, metrics, message=message)
+            return reader.recorded(response, text, case, metrics, message=message, unanswered=unanswered)
         about = _About(text, case, metrics, rules_that_hold(self._judge, metrics))
         member = self._judge.members[0].name
         parsed = None if response is None else self._parser.check(dict(response), "recorded")
         if parsed is None or parsed.value is None:
-            problems = "" if parsed is None else "; ".join(parsed.problems)[:_LONGEST_MESSAGE]
-            remarks = (Remark("VIOLATION", "", problems),) if problems else ()
-            vote = Vote(member, 0, None, "failed", remarks=remarks, message=problems or message)
+            why = message if parsed is None else "; ".join(parsed.problems)[:_LONGEST_MESSAGE]
+            remarks = () if parsed is None and unanswered else (Remark("VIOLATION", "", why),)
+            vote = Vote(member, 0, None, "failed", remarks=remarks, message=why)
         else:
             vote = self._stated(member, 0, "recorded", parsed, about, [])
         return self._come_to([vote], metrics, ())

@@ -340,6 +340,7 @@ def _sample(
                 recorded_sample.case,
                 scored.metrics,
                 message=message,
+                unanswered=recorded_sample.unanswered or not recorded_sample.judge_failure,
             )
         )
     return scoring.sample

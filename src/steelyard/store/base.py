@@ -476,6 +476,8 @@ class RecordedSample:
     response: Mapping[str, Any] | None = None
     """What the judge said, dimensions and flags at the top; None when it gave nothing, and `judge_failure` says why."""
     judge_failure: str = ""
+    unanswered: bool = False
+    """True when the judge's call failed: there was no reply that could not be used, there was none at all."""
     score: float | None = None
     """The score of all dimensions together, from 0 to 1, where `reply` does not hold them one by one."""
     stored: Any = None

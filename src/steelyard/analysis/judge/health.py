@@ -107,7 +107,9 @@ def broken_limits(results: Sequence[HealthResult]) -> str:
     `the judge breaks 1 of the suite's 4 limits: contradictions 74.0 % is not <= 20.0 % (n 50)`.
     """
     broken = sorted((item for item in results if item.broken), key=lambda item: item.verdict is not Verdict.FAIL)
-    named = ", ".join(f"{item.text.split()[0]} {item.reason.partition('; ')[0]}" for item in broken)
+    # Up to the first semicolon a sentence says what is wrong.
+    reasons = [item.reason.partition("; not shown")[0].replace("; ", ", ") for item in broken]
+    named = ", ".join(f"{item.text.split()[0]} {reason}" for item, reason in zip(broken, reasons, strict=True))
     of = "the suite's limit" if len(results) == 1 else f"{len(broken)} of the suite's {len(results)} limits"
     return f"the judge breaks {of}: {named}" if broken else ""
 

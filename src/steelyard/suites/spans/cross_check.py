@@ -59,12 +59,10 @@ def hold_against(response: Record, extracted: Extracted) -> tuple[dict[str, Any]
 
 _AT_MOST = ((0.9, 2), (0.5, 3), (1 / 3, 4))
 """By the share that the judge names as wrong itself, the highest score that fits: one more than the rubric's."""
-_LOW = 2
 
 
 def against_itself(response: Record, n_spans: int) -> Iterator[str]:
-    """Where the scores do not fit the judge's own lists: a high one although it names most as wrong, or a low one
-    although it names nothing."""
+    """Where the scores do not fit the judge's own lists: a high one although it names many as wrong."""
     scores = response.get("scores")
     scores = scores if isinstance(scores, Mapping) else {}
     named = {name: _n_named(response.get(name)) for name in _LISTS}
@@ -79,9 +77,6 @@ def against_itself(response: Record, n_spans: int) -> Iterator[str]:
         highest = next((most for least, most in _AT_MOST if share >= least), _HIGHEST)
         if score is not None and on_scale(score) and score > highest:
             yield f"{dimension} {score:g} of {_HIGHEST}, and {name} lists {named[name]} of {n}"
-    low = [f"{name} {scores[name]:g}" for name in _DIMENSIONS if on_scale(scores.get(name)) and scores[name] <= _LOW]
-    if low and not any(named.values()):
-        yield f"{', '.join(low)} of {_HIGHEST}, and no error is listed"
 
 
 def _n_named(records: Any) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -11,13 +12,19 @@ from steelyard import Case, RecordedRun, RecordedSample, RunHeader, Sample, Usag
 
 from .cross_check import on_scale
 from .prompts import metadata, section_of
-from .summary import KINDS, Evaluated, differences, summarise, total_of, wrong_totals
+from .summary import KINDS, Evaluated, differences, rounded, summarise, total_of, wrong_totals
 from .taxonomy import categories
 
 _ANSWERED = ("spans", "meta")
 """What the labeller gave; it is kept as its answer, the prompt as the case, all else beside them."""
 _PROMPT = "output"
-_FAILED = "judge failed"
+_FAILED, _EXCLUDED, _MALFORMED, _RAW = "Judge failed", "Excluded", "Malformed answer", "rawOutput"
+"""How the error of an exported result begins where the labeller answered, and the field of an answer that cannot be
+read: all of it comes back when the file is imported again."""
+_NO_REPLY = re.compile(
+    r"no answer|time[d ]*out|network|connect|socket|fetch failed|rate limit|abort|http", re.IGNORECASE
+)
+"""What a note on a failed call says when there was no reply; any other is about a reply that could not be used."""
 _TOTALS = (5, 25)
 """The lowest and the highest total."""
 
@@ -51,8 +58,9 @@ class Format:
             results = [_result_then(sample, case, original.samples[sample.position or 0]) for sample, case in samples]
             fields = {**original.document["fields"], "results": results}
             return {name: fields[name] for name in original.document["names"]}
-        written = [_result(sample, case) for sample, case in samples]
         judge = header.description.judge
+        mode = None if judge is None else judge.mode
+        written = [_result(sample, case, mode) for sample, case in samples]
         members = [member.model or member.name for member in judge.members] if judge else []
         return {
             "timestamp": datetime.fromtimestamp(header.created_at, UTC).isoformat(timespec="milliseconds")[:-6] + "Z",
@@ -90,7 +98,14 @@ def _name(result: Mapping[str, Any], at: int) -> str:
 
 def _sample(result: dict[str, Any], case: Case) -> RecordedSample:
     judged, latency, error = _judged(result), result.get("latencyMs"), result.get("error")
-    why_failed = _judge_failure(judged)
+    kind, _, said = error.partition(": ") if isinstance(error, str) else ("", "", "")
+    if kind in (_FAILED, _EXCLUDED, _MALFORMED):
+        error = None  # the labeller answered
+    why_failed = (
+        said or "no reason is recorded" if kind == _FAILED else "" if kind == _MALFORMED else _judge_failure(judged)
+    )
+    if isinstance(raw := result.get(_RAW), str) and kind == _MALFORMED:
+        return RecordedSample(case, raw, latency=_seconds(latency), stored=_fields_not_stored(result, [_PROMPT]))
     answered = error is None and _holds_spans(result)
     # Of a record without the five scores, its total is all there is.
     total = None if why_failed or error is not None or judged.get("scores") else total_of(judged)
@@ -100,12 +115,17 @@ def _sample(result: dict[str, Any], case: Case) -> RecordedSample:
         answer=json.dumps(answer, ensure_ascii=False) if answered else None,
         # A record without spans may still hold what they were worth.
         failure="" if answered or (error is None and not why_failed) else str(error or "no spans were recorded"),
-        latency=latency / 1000 if isinstance(latency, (int, float)) else None,
+        latency=_seconds(latency),
         response=None if why_failed else judged,
         judge_failure=why_failed,
+        unanswered=_NO_REPLY.search(why_failed) is not None,
         score=None if total is None else (total - _TOTALS[0]) / (_TOTALS[1] - _TOTALS[0]),
         stored=_fields_not_stored(result, [_PROMPT, *_ANSWERED] if answered else [_PROMPT]),
     )
+
+
+def _seconds(latency: Any) -> float | None:
+    return latency / 1000 if isinstance(latency, (int, float)) else None
 
 
 def _fields_not_stored(result: Mapping[str, Any], elsewhere: Sequence[str]) -> dict[str, Any]:
@@ -122,17 +142,28 @@ def _result_then(sample: Sample, case: Case, original: Mapping[str, Any]) -> dic
     return {name: fields[name] for name in original["names"]}
 
 
-def _result(sample: Sample, case: Case) -> tuple[dict[str, Any], Evaluated]:
-    """A sample of our own as a result of the seed's tool, and the same for the summary."""
+def _result(sample: Sample, case: Case, mode: str | None) -> tuple[dict[str, Any], Evaluated]:
+    """A sample of our own as a result of the seed's tool, and the same for the summary.
+
+    What is in no figure of the report has an error that says so, and is in no figure of the summary.
+    """
     prompt = case.input["text"]
     spans, meta = _answer(sample.call_result.text)
     about = metadata(prompt, spans)
     tagged = [{**span, "section": section_of(span, about["sections"])} for span in spans]
     failure, response = sample.call_result.failure, _reply(sample)
     latency = round(sample.call_result.latency * 1000)
-    message = None if failure is None else f"{failure.kind}: {failure.message}"
-    if message is None and response is None:
-        message = f"Judge failed: {sample.judgement.message if sample.judgement else 'there is no judgement'}"
+    message, judged = None if failure is None else f"{failure.kind}: {failure.message}", sample.judgement
+    why = next((finding.evidence for finding in sample.findings if finding.evidence), "there is no judgement")
+    if message is None and sample.outcome == "malformed":
+        message = f"{_MALFORMED}: {why}"
+    elif message is None and (judged is None or judged.mode is None):
+        votes = judged.votes if judged is not None else ()
+        said = votes[0].message if len(votes) == 1 else judged.message if judged is not None else ""
+        answered = any(remark.code == "VIOLATION" for vote in votes for remark in vote.remarks)
+        message = f"{_FAILED}: {'' if answered else 'no answer: '}{said or why}"
+    elif message is None and judged is not None and judged.mode != mode:
+        message = f"{_EXCLUDED}: judged by {judged.mode}, the run by {mode}"
     result = {
         "promptId": case.id,
         _PROMPT: prompt,
@@ -145,7 +176,10 @@ def _result(sample: Sample, case: Case) -> tuple[dict[str, Any], Evaluated]:
         "sections": about["sections"],
         "metadata": about,
     }
-    return result, Evaluated(prompt, tagged, response, message is not None, latency, meta, about["sections"])
+    if sample.outcome == "malformed":
+        result[_RAW] = sample.call_result.text
+    stated = None if message else response
+    return result, Evaluated(prompt, tagged, stated, message is not None, latency, meta, about["sections"])
 
 
 def _answer(text: str | None) -> tuple[list[dict[str, Any]], dict[str, Any]]:
@@ -173,7 +207,7 @@ def _reply(sample: Sample) -> dict[str, Any] | None:
     given = response.get("categoryScores")
     by_category = given if isinstance(given, dict) else {}
     response["categoryScores"] = {name: _scored(by_category.get(name)) for name in categories()}
-    return {**response, "scores": scores, "totalScore": sum(scores.values())}
+    return {**response, "scores": scores, "totalScore": rounded(sum(scores.values()))}
 
 
 def _scored(category: Any) -> dict[str, float | None]:
@@ -221,7 +255,7 @@ def _judge_failure(judged: Any) -> str:
     notes = judged.get("notes")
     scores = judged.get("scores")
     numbers = list(scores.values()) if isinstance(scores, dict) else []
-    if isinstance(notes, str) and notes.strip().lower().startswith(_FAILED) and not any(numbers):
+    if isinstance(notes, str) and notes.strip().lower().startswith(_FAILED.lower()) and not any(numbers):
         return notes.strip()
     return "all scores are 0, which is not on the scale" if numbers and not any(numbers) else ""
 

@@ -56,11 +56,18 @@ class Evaluated:
 def summarise(evaluated: Sequence[Evaluated]) -> dict[str, Any]:
     """All fields of the seed's enhanced summary; an average of nothing is null."""
     judged = [evaluation for evaluation in evaluated if evaluation.response is not None]
+    responses = [evaluation.response for evaluation in judged if evaluation.response is not None]
     totals = [total for evaluation in judged if (total := total_of(evaluation.response or {})) is not None]
     false_positives = [
         (evaluation, record) for evaluation in judged for record in records(evaluation, "falsePositives")
     ]
     missed = [record for evaluation in judged for record in records(evaluation, "missedElements")]
+
+    def known(name: str, counts: Any) -> Any:
+        """The counts; None where judges gave scores and no such list, so that nobody looked."""
+        listed = any(name in response or _FIRST_NAMES.get(name) in response for response in responses)
+        return counts if listed or not responses else None
+
     return {
         "avgScore": average(totals),
         "avgSpanCount": average(
@@ -79,14 +86,16 @@ def summarise(evaluated: Sequence[Evaluated]) -> dict[str, Any]:
             for kind in ("closedVocab", "openVocab", "llm")
         },
         "avgCategoryScores": _category_averages(judged),
-        "falsePositiveReasons": {
-            reason: sum(record.get("reason") == reason for _, record in false_positives) for reason in REASONS
-        },
+        "falsePositiveReasons": known(
+            "falsePositives",
+            {reason: sum(record.get("reason") == reason for _, record in false_positives) for reason in REASONS},
+        ),
         "topTaxonomyErrors": _confusions(judged),
         "topGranularityErrors": _granularity(judged),
-        "errorsBySection": errors_by_section(judged),
-        "confidenceAnalysis": confidence_analysis(
-            (evaluation.spans, records(evaluation, "falsePositives")) for evaluation in judged
+        "errorsBySection": known("falsePositives", errors_by_section(judged)),
+        "confidenceAnalysis": known(
+            "falsePositives",
+            confidence_analysis((evaluation.spans, records(evaluation, "falsePositives")) for evaluation in judged),
         ),
         "falsePositiveExamples": {
             reason: [record["text"] for _, record in false_positives if record.get("reason") == reason][:_EXAMPLES]
@@ -101,7 +110,9 @@ def summarise(evaluated: Sequence[Evaluated]) -> dict[str, Any]:
             for severity in SEVERITIES
         },
         "latencyStats": _latencies(evaluated),
-        "missedCountsByCategory": dict(Counter(str(record.get("category")) for record in missed)),
+        "missedCountsByCategory": known(
+            "missedElements", dict(Counter(str(record.get("category")) for record in missed))
+        ),
     }
 
 
@@ -246,7 +257,12 @@ _RANKINGS = {
     "topTaxonomyErrors": ("assignedRole", "expectedRole"),
     "topGranularityErrors": ("reason",),
 }
-_ROUNDED_FREELY = frozenset({"avgSpanCount"})
+_BAND = re.compile(r"\s*(?P<name>\w+)\s*(?:\(\s*(?P<low>\d+)\s*[-–]\s*(?P<high>\d+)\s*\))?\s*")
+_BOUNDS = {band.partition(" ")[0]: (least, int(band.rstrip(")").rpartition("-")[2])) for band, least in BANDS.items()}
+"""Lowest and highest total by the name of a band."""
+_AVERAGE = re.compile(r"^avg(?!.*\.n$)|\.avg$|\.errorRate$")
+_DIAGNOSTICS = frozenset({"falsePositiveReasons", "errorsBySection", "confidenceAnalysis", "missedCountsByCategory"})
+"""Counts of what a judge lists: nothing is known of them where every reply gave no more than its scores."""
 _NEAR = 1e-9
 
 
@@ -255,15 +271,42 @@ def differences(
 ) -> Iterator[str]:
     """Every number of the stored summary that the records do not bear out, a sentence each.
 
-    Examples are a choice, not figures, and are left alone.
+    Examples are a choice, not figures, and are left alone. How a number is rounded and how a band is called is the
+    tool's choice, too. A total that is not the sum of its scores is listed with its record, not again in a figure that
+    follows from it.
     """
+    totals = _totals(evaluated)
     for name, value in stored.items():
-        if name in _LISTS:
+        if name == "scoreDistribution":
+            yield from _band_differences(value, totals)
+        elif name == "avgScore" and any(_same(name, value, average(each, 12), value) for each in totals):
+            continue
+        elif name in _LISTS:
             yield from _list_differences(name, value, evaluated)
         elif name in _RANKINGS:
             yield from _ranking_differences(name, value, recomputed[name])
         elif name in recomputed:
-            yield from _number_differences(name, value, recomputed[name])
+            yield from _number_differences(name, value, recomputed[name], value)
+
+
+def _totals(evaluated: Sequence[Evaluated]) -> tuple[list[float], list[float]]:
+    """The totals of all judged records: as their scores add up, and as the judge states them."""
+    responses = [evaluation.response for evaluation in evaluated if evaluation.response is not None]
+    sums = [(response, total) for response in responses if (total := total_of(response)) is not None]
+    stated = [response["totalScore"] if _is_number(response.get("totalScore")) else total for response, total in sums]
+    return [total for _, total in sums], stated
+
+
+def _band_differences(stored: Any, totals: Iterable[Sequence[float]]) -> Iterator[str]:
+    """Counts of bands that fit neither way to get the totals; a band is known by its range or else by its name."""
+    for label, n in stored.items() if isinstance(stored, Mapping) else ():
+        band = _BAND.fullmatch(label)
+        bounds = next((ends for name, ends in _BOUNDS.items() if band and name == band["name"].lower()), None)
+        if band and band["low"]:
+            bounds = int(band["low"]), int(band["high"])
+        counts = [sum(bounds[0] <= total < bounds[1] + 1 for total in each) for each in totals] if bounds else [n]
+        if _is_number(n) and n not in counts:
+            yield f"scoreDistribution.{label}: {_shown(n)}, the records give {counts[0]}"
 
 
 def wrong_totals(named: Iterable[tuple[str, Evaluated]]) -> Iterator[str]:
@@ -271,33 +314,43 @@ def wrong_totals(named: Iterable[tuple[str, Evaluated]]) -> Iterator[str]:
     for name, evaluation in named:
         response = evaluation.response or {}
         stored, total = response.get("totalScore"), total_of(response)
-        if stored is not None and not _same("totalScore", stored, total):
+        if stored is not None and not _same("totalScore", stored, total, stored):
             yield f"{name}: totalScore {stored}, its scores add up to {_shown(total)}"
 
 
-def _number_differences(path: str, stored: Any, recomputed: Any) -> Iterator[str]:
+def _number_differences(path: str, stored: Any, recomputed: Any, group: Any) -> Iterator[str]:
     if isinstance(stored, Mapping) and (recomputed is None or isinstance(recomputed, Mapping)):
         # What is not in a group that is there was not counted; of a group that is not there nothing is known.
         nothing = None if recomputed is None else 0
         recomputed = recomputed or {}
         for key in stored:
             otherwise = nothing if _is_count(stored[key]) else None
-            yield from _number_differences(f"{path}.{key}", stored[key], recomputed.get(key, otherwise))
+            yield from _number_differences(f"{path}.{key}", stored[key], recomputed.get(key, otherwise), group)
         for key in recomputed.keys() - stored.keys():
             if _is_count(recomputed[key]) and recomputed[key] and path == "missedCountsByCategory":
                 yield f"{path}.{key}: not there, the records give {recomputed[key]}"
-    elif (_is_number(stored) or _is_number(recomputed)) and not _same(path, stored, recomputed):
+    elif (_is_number(stored) or _is_number(recomputed)) and not _same(path, stored, recomputed, group):
         yield f"{path}: {_shown(stored)}, the records give {_shown(recomputed)}"
 
 
-def _same(path: str, stored: Any, recomputed: Any) -> bool:
+def _same(path: str, stored: Any, recomputed: Any, group: Any) -> bool:
+    """Whether a number is the recomputed one, rounded to as many digits as the figures of its group have."""
     if not (_is_number(stored) and _is_number(recomputed)):
-        # A tool that knows no "nothing" writes 0 for the average of nothing.
-        return stored is None and recomputed is None
-    if path in _ROUNDED_FREELY:
-        digits = len(str(stored).partition(".")[2])
-        recomputed = rounded(recomputed, min(digits, 2))
-    return bool(abs(stored - recomputed) <= _NEAR * max(1.0, abs(recomputed)))
+        # A tool that knows no "nothing" counts 0; an average of nothing is not 0.
+        counted = stored == 0 and path.partition(".")[0] in _DIAGNOSTICS
+        return recomputed is None and (stored is None or counted)
+    rounding = 0.0
+    if _AVERAGE.search(path):
+        # What is recomputed is rounded itself: latencies to milliseconds, all else to two digits.
+        rounding = 0.5 / 10 ** (0 if path.startswith("latency") else min(_digits(group), 2))
+    return bool(abs(stored - recomputed) <= rounding + _NEAR * max(1.0, abs(recomputed)))
+
+
+def _digits(value: Any) -> int:
+    """The most digits after the point that a number of a group is written with."""
+    if isinstance(value, Mapping):
+        return max(map(_digits, value.values()), default=0)
+    return len(str(value).partition(".")[2]) if isinstance(value, float) else 0
 
 
 def _list_differences(name: str, stored: Any, evaluated: Sequence[Evaluated]) -> Iterator[str]:
