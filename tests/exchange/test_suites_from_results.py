@@ -64,10 +64,63 @@ def test_both_readings_can_be_held_beside_each_other(tmp_path):
 def test_every_provider_has_its_answers_and_every_prompt_is_a_variant(tmp_path):
     small, text = scored(tmp_path, FILES / "promptfoo-grid.json")
     large, _ = scored(tmp_path, FILES / "promptfoo-grid.json", "--target", "openai:chat:large")
-    assert 'variants: {prompt: ["prompt-4a0915", "prompt-aa79c9"]}\nrepeats: 2' in text
+    assert (
+        'variants:\n  prompt:\n    - {"name": "prompt-4a0915", "value": "{{question}}"}\n'
+        '    - {"name": "prompt-aa79c9", "value": "You teach fourth grade. {{question}}"}\nrepeats: 2' in text
+    )
     for report in (small, large):
         assert report["overall"]["pass_rate"]["value"] == 6 / 12
         assert report["n_samples"] == 16
+
+
+def test_equals_is_as_strict_as_it_was_and_prompts_keep_label_and_text(tmp_path):
+    document = json.loads((FILES / "promptfoo-grid.json").read_text())
+    raws = [prompt["raw"] for prompt in document["results"]["prompts"]]
+    for prompt in document["results"]["prompts"]:
+        # As promptfoo labels a prompt that a person named, and one that it read from a file.
+        prompt["label"] = "the short one" if prompt["raw"] == raws[0] else f"prompts/teacher.txt: {prompt['raw']}"
+    for row in document["results"]["results"]:
+        for item in row["testCase"]["assert"]:
+            item["type"] = "equals"
+        # Right but for its letters: promptfoo's equals counts that as wrong.
+        if (row.get("response") or {}).get("output") == "Paris":
+            row["response"]["output"] = "PARIS"
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(document))
+    report, text = scored(tmp_path, file)
+    assert '- {"name": "the short one", "value": "{{question}}"}' in text
+    assert '- {"name": "prompts/teacher.txt", "value": "You teach fourth grade. {{question}}"}' in text
+    paris = [item for item in report["samples"] if item["answer"] == "PARIS"]
+    assert paris
+    assert {item["score"] for item in paris} == {0}
+
+
+def test_a_conversation_of_inspect_keeps_its_messages_and_tool_calls(tmp_path):
+    document = json.loads((FILES / "inspect.json").read_text())
+    sample = next(item for item in document["samples"] if item["target"] == "Paris")
+    call = {"id": "call_1", "function": "look_up", "arguments": {"country": "France"}, "type": "function"}
+    question, answer = sample["messages"]
+    sample["messages"] = [
+        question,
+        {"id": "m1", "role": "assistant", "content": "", "tool_calls": [call], "source": "generate"},
+        {"id": "m2", "role": "tool", "content": "Paris", "tool_call_id": "call_1", "function": "look_up"},
+        answer,
+    ]
+    file = tmp_path / "log.json"
+    file.write_text(json.dumps(document))
+    store = tmp_path / "kept.db"
+    invoke("import", file, "--store", store)
+    shown = json.loads(invoke("show", "LAST", sample["id"], "--store", store, "--json"))
+    kept = json.loads(shown["answer"])
+    assert kept["completion"] == "Paris"
+    assert [message["role"] for message in kept["messages"]] == ["user", "assistant", "tool", "assistant"]
+    assert kept["messages"][1]["tool_calls"] == [call]
+    assert kept["messages"][2]["tool_call_id"] == "call_1"
+    report, _ = scored(tmp_path, file)
+    # The scores are those of the completions, as before: 5 of 8 by inspect's own `exact`.
+    assert report["overall"]["pass_rate"]["value"] == 5 / 8
+    (mine,) = [item for item in report["samples"] if item["case_id"] == sample["id"]]
+    assert json.loads(mine["answer"])["messages"][1]["tool_calls"] == [call]
 
 
 def test_truths_that_are_data_are_compared_part_by_part(tmp_path):
@@ -96,7 +149,10 @@ def test_what_is_there_is_not_overwritten(tmp_path):
         ("includes", ["Paris", "Lima"], "contains"),
         ("icontains", ["Paris", "Lima"], "match: all"),
         ("contains-any", [["a", "b"]], "match: any"),
-        ("equals", ["Paris", "Lima"], "exact"),
+        ("equals", ["Paris", "Lima"], "exact: {expected: expected, ignore: []}"),
+        ("equals", ["12", "-3.5", 4], "exact"),
+        ("equals", ["yes", "no", "no", "yes", "yes", "no"], "exact"),
+        ("equals", [{"a": 1}], "exact: {expected: expected, answer: ''}"),
         ("exact_match", ["12", "-3.5", 4], "number"),
         ("", ["yes", "no", "no", "yes", "yes", "no"], 'choice: {expected: expected, labels: ["no", "yes"]'),
         ("exact", [["a", "b"], "c"], "contains"),

@@ -141,6 +141,7 @@ def _sample(row: Mapping[str, Any], model: str, main: str) -> ResultSample:
             category=None if category is None else str(category),
         ),
         answer=None if error else _completion(output),
+        messages=_conversation(row.get("messages") or []),
         failure=str(error.get("message") or "inspect says: error") if error else "",
         scores={} if error else scores,
         notes={} if error else notes,
@@ -167,6 +168,13 @@ def _completion(output: Mapping[str, Any]) -> str:
     if completion is None:
         completion = ((output.get("choices") or [{}])[0].get("message") or {}).get("content") or ""
     return as_text(completion)
+
+
+def _conversation(messages: list[Mapping[str, Any]]) -> list[Any]:
+    """All messages where tools were called or the model spoke more than once; else none beyond input and answer."""
+    turns = sum(message.get("role") == "assistant" for message in messages)
+    tools = any(message.get("tool_calls") or message.get("role") == "tool" for message in messages)
+    return _without_ids(messages) if tools or turns > 1 else []
 
 
 def _without_ids(prompt: Any) -> Any:

@@ -53,6 +53,7 @@ def read(path: Path) -> ResultFile | None:
         created_at=moment(about.get("evaluationCreatedAt") or results.get("timestamp")),
         scorers=scorers,
         prompts=sorted(raws),
+        texts=shape.texts,
         errors_are_wrong=True,
         stated={name: int(stats[key]) for name, key in stated.items() if count(stats.get(key)) is not None},
     )
@@ -75,13 +76,14 @@ def _parts(row: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 def _variant_names(raws: list[str], labels: Mapping[str, str]) -> Iterator[str]:
     """A name for each prompt by its label or its text: its position may be another's in the next file."""
-    given = Counter(labels[raw] for raw in raws)
-    for raw in raws:
-        label, hashed = labels[raw], digest(raw)[:6]
-        if label == raw or not 0 < len(label) <= _LONGEST_LABEL:
-            yield f"prompt-{hashed}"
-        else:
-            yield label if given[label] == 1 else f"{label}-{hashed}"
+    # promptfoo labels a prompt from a file with its path and its text.
+    given = {raw: " ".join(labels[raw].removesuffix(raw).rstrip(": ").split()) for raw in raws}
+    counts = Counter(given.values())
+    for raw, label in given.items():
+        hashed = digest(raw)[:6]
+        short = label if len(label) <= _LONGEST_LABEL else f"{label[:_LONGEST_LABEL].rstrip()}..."
+        same = counts[label] > 1 or short != label
+        yield f"prompt-{hashed}" if not label else f"{short}-{hashed}" if same else label
 
 
 class _Rows:
@@ -91,6 +93,9 @@ class _Rows:
         self._places, self._n = places, len(raws)
         self._asked = {name for raw in raws for name in _HOLE.findall(raw)}
         self._names = list(_variant_names(raws, labels))
+        self.texts = {
+            name if len(raws) > 1 else "": (labels[raw], raw) for name, raw in zip(self._names, raws, strict=True)
+        }
 
     def sample(self, row: Mapping[str, Any]) -> ResultSample:
         """One row: an answer, or why there is none."""
@@ -138,7 +143,8 @@ def _expected(assertions: list[Mapping[str, Any]], values: Mapping[str, Any]) ->
         value = assertion.get("value") if _TRUTHS.match(str(assertion.get("type"))) else None
         if isinstance(value, str):
             value = _HOLE.sub(lambda hole: str(values.get(hole[1], hole[0])), value)
-        for item in value if isinstance(value, list) else [value]:
-            if isinstance(item, str | int | float) and item not in results:
+        # A list is one truth to `equals`, and several to others.
+        for item in value if isinstance(value, list) and assertion.get("type") != "equals" else [value]:
+            if item is not None and item not in results:
                 results.append(item)
     return (results[0] if len(results) == 1 else results) if results else None

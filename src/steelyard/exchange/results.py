@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 from datetime import UTC, datetime
@@ -38,6 +38,8 @@ class ResultSample:
 
     case: Case
     answer: str | None
+    messages: Sequence[Any] = ()
+    """The whole conversation with its tool calls, where it is more than one question and one answer."""
     failure: str = ""
     """Why there is no answer."""
     scores: Mapping[str, float] = field(default_factory=dict)
@@ -59,6 +61,11 @@ class ResultSample:
     cached: bool = False
     """Whether the tool took the answer from its cache."""
 
+    @property
+    def conversation(self) -> dict[str, Any] | None:
+        """The answer with the messages that led to it; None where there is no answer."""
+        return None if self.answer is None else {"completion": self.answer, "messages": list(self.messages)}
+
 
 @frozen
 class ResultFile:
@@ -78,6 +85,8 @@ class ResultFile:
     """The scorer that the score is; "" when it is made of all."""
     prompts: Any = None
     """What was asked beside the cases, as far as the file says; only its hash is kept."""
+    texts: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """By variant ("" without variants), the label and the text of its prompt."""
     errors_are_wrong: bool = False
     """True of a tool that counts an answer that did not come as a wrong one."""
     notes: tuple[str, ...] = ()

@@ -34,6 +34,7 @@ class _Survey:
     variants: dict[str, None] = field(default_factory=dict)
     cells: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     failed: Counter[str] = field(default_factory=Counter)
+    has_messages: bool = False
 
     def add(self, sample: ResultSample) -> None:
         """Take one sample in."""
@@ -42,6 +43,7 @@ class _Survey:
         self.subjects[sample.subject] = self.variants[sample.variant] = None
         self.cells[sample.subject, sample.case.id, sample.variant] += 1
         self.failed[sample.case.id] += sample.answer is None
+        self.has_messages |= bool(sample.messages)
 
     @property
     def usable(self) -> set[str]:
@@ -82,12 +84,15 @@ def write_suite(results: ResultFile, path: Path, folder: Path) -> tuple[list[str
         names = [SUITE, CASES, *files.values()]
         if there := [name for name in names if (folder / name).exists()]:
             raise UsageError(f"{folder} already has {', '.join(there)}: choose another folder, nothing was written")
-        text = "\n".join([*_head(results, path, survey), *_asked(survey, files), *_scored(results, survey)]) + "\n"
+        text = (
+            "\n".join([*_head(results, path, survey), *_asked(results, survey, files), *_scored(results, survey)])
+            + "\n"
+        )
         try:
             folder.mkdir(parents=True, exist_ok=True)
             _write_lines(folder / CASES, _cases(results, survey.usable))
             for subject, name in files.items():
-                _write_lines(folder / name, _answers(results, subject, survey.usable))
+                _write_lines(folder / name, _answers(results, subject, survey))
             # Last: without it there is no suite.
             (folder / SUITE).write_text(text, encoding="utf-8")
         except OSError as error:
@@ -112,8 +117,9 @@ def _cases(results: ResultFile, usable: set[str]) -> Iterator[dict[str, Any]]:
             yield {"id": case.id, "input": case.input, "expected": case.expected, "category": case.category}
 
 
-def _answers(results: ResultFile, subject: str, usable: set[str]) -> Iterator[dict[str, Any]]:
+def _answers(results: ResultFile, subject: str, survey: _Survey) -> Iterator[dict[str, Any]]:
     repeats: Counter[tuple[str, str]] = Counter()
+    usable = survey.usable
     for sample in results.samples():
         if sample.subject != subject or sample.case.id not in usable:
             continue
@@ -122,7 +128,7 @@ def _answers(results: ResultFile, subject: str, usable: set[str]) -> Iterator[di
             "case": sample.case.id,
             "variant": sample.variant or None,
             "repeat": repeats[cell] or None,
-            "answer": sample.answer,
+            "answer": sample.conversation if survey.has_messages else sample.answer,
             **_facts(sample),
         }
         repeats[cell] += 1
@@ -140,6 +146,8 @@ def scorer_for(kind: str, truths: list[Any]) -> tuple[str, str]:
     named = f"its scorer was {_in_line(kind)}" if kind else "it names no scorer"
     if not any(truths):
         return "{regex: {pattern: '\\S', example: any}}", "no case has an expected value: it only asks for some answer"
+    if kind == "equals" and all(isinstance(truth, str | int | float) for truth in truths):
+        return "{exact: {expected: expected, ignore: []}}", f"{named}, which asks for the same text"
     if not all(isinstance(text, str | int | float) for text in texts):
         return "{exact: {expected: expected, answer: ''}}", "the expected values are data: each part must be the same"
     if any(isinstance(truth, list) for truth in truths) or _INSIDE.search(kind):
@@ -177,7 +185,7 @@ def _head(results: ResultFile, path: Path, survey: _Survey) -> Iterator[str]:
         yield f"# Left out: {survey.left_out}."
 
 
-def _asked(survey: _Survey, files: dict[str, str]) -> Iterator[str]:
+def _asked(results: ResultFile, survey: _Survey, files: dict[str, str]) -> Iterator[str]:
     yield f"cases: {{files: {CASES}}}"
     (subject, file), *others = files.items()
     who = f" of {_in_line(subject)}" if subject else ""
@@ -187,7 +195,15 @@ def _asked(survey: _Survey, files: dict[str, str]) -> Iterator[str]:
         yield "# Those of the others: steelyard run . --target NAME"
         yield f"targets: {_written({name: {'recorded': other} for name, other in others})}"
     if len(survey.variants) > 1:
-        yield f"variants: {{prompt: {_written(list(survey.variants))}}}"
+        yield "variants:\n  prompt:"
+        for name in survey.variants:
+            label, text = results.texts.get(name, ("", ""))
+            if label not in ("", name, text):
+                yield f"    # {_in_line(label)}"
+            yield f"    - {_written({'name': name, 'value': text} if text else name)}"
+    elif "" in results.texts:
+        label, text = results.texts[""]
+        yield f"# Its prompt{f' ({_in_line(label)})' if label not in ('', text) else ''}: {_written(text)}"
     if (repeats := max(survey.cells.values())) > 1:
         yield f"repeats: {repeats}"
     if (share := survey.failed_share) > _ALLOWED:
@@ -199,7 +215,10 @@ def _scored(results: ResultFile, survey: _Survey) -> Iterator[str]:
     kinds = results.scorers
     kind = kinds.get(results.counts_alone) or next(iter(kinds.values()), "")
     scorer, why = scorer_for(kind, [survey.truths[case] for case in survey.usable])
-    if "answer: ''" in scorer:
+    if survey.has_messages:
+        scorer = re.sub(r", answer: ''|(?=}}$)", ", answer: completion", scorer, count=1)
+        yield "\n# The answer is `completion`; `messages` has the whole conversation with its tool calls."
+    if "answer: " in scorer:
         yield "\nanswer: {format: json}"
     yield f"\n# Look at: is this what a right answer is? Chosen since {why}."
     yield f"# Its scorers were: {_in_line(', '.join(f'{name} ({of})' for name, of in kinds.items())) or 'none'}."

@@ -13,7 +13,7 @@ from steelyard import __version__
 from steelyard.analysis.wording import percent
 from steelyard.engine.health import Health
 from steelyard.errors import SnapshotError, SuiteError, UsageError
-from steelyard.exchange.results import NOTHING, ResultFile, ResultSample, reading, refuse_twins
+from steelyard.exchange.results import NOTHING, ResultFile, ResultSample, as_text, reading, refuse_twins
 from steelyard.records import (
     CallResult,
     Failure,
@@ -274,7 +274,7 @@ def _sample(item: ResultSample, tally: _Tally, repeat: int, position: int, creat
         repeat=repeat,
         call_result=CallResult(
             tries=0,
-            text=item.answer,
+            text=as_text(item.conversation) if item.messages and item.answer is not None else item.answer,
             latency=item.latency or 0.0,
             started_at=created_at,
             tokens_in=item.tokens_in,
