@@ -68,6 +68,23 @@ class ResultSample:
 
 
 @frozen
+class SuiteScoring:
+    """Another tool's graders as parts of a suite file."""
+
+    score: Mapping[str, str] = field(default_factory=dict)
+    """Components, each as a suite file has it."""
+    judge: Mapping[str, Any] = field(default_factory=dict)
+    passing: str = ""
+    passes_exactly: bool = True
+    """False where a sample passes there by each grader alone, and here by all together."""
+    reads_json: bool = False
+    whys: tuple[str, ...] = ()
+    """By grader, what was chosen for it."""
+    left_out: tuple[str, ...] = ()
+    """Graders, or parts of them, that have no counterpart, with why."""
+
+
+@frozen
 class ResultFile:
     """What a file of another tool holds."""
 
@@ -90,6 +107,10 @@ class ResultFile:
     errors_are_wrong: bool = False
     """True of a tool that counts an answer that did not come as a wrong one."""
     notes: tuple[str, ...] = ()
+    scales: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """By scorer, the lowest and highest score that the tool declares; "" is the whole score."""
+    scoring: SuiteScoring | None = None
+    """How a suite scores the same; None: by one scorer that is chosen by kind and truth."""
     stated: Mapping[str, int] = field(default_factory=dict)
     """How many samples ended how, as its summary says: passed, failed, errors."""
 
@@ -224,19 +245,20 @@ def asked(prompt: Any) -> dict[str, Any]:
 
 def recognise(path: Path) -> ResultFile:
     """The results in a file, by its content; SnapshotError that lists the forms when it is of none."""
-    from steelyard.exchange import inspect_logs, line_files, promptfoo
+    from steelyard.exchange import inspect_logs, line_files, openai_evals, promptfoo
 
     if not path.is_file():
         raise UsageError(f"there is no file at {path}")
     with reading(path):
-        for read in (inspect_logs.read_zip, inspect_logs.read_json, promptfoo.read, line_files.read):
+        for read in (inspect_logs.read_zip, inspect_logs.read_json, promptfoo.read, openai_evals.read, line_files.read):
             result = read(path)
             if result is not None:
                 return result
     raise SnapshotError(
         f"{path} is not a Steelyard snapshot, nor of another form that is recognised: {_beginning(path)}. These are"
         " inspect logs (.eval, JSON), promptfoo results JSON (promptfoo eval -o results.json), lm-eval samples_*.jsonl"
-        " (--log_samples), OpenAI-evals JSONL, and CSV or JSONL with the columns question, answer, expected, score."
+        " (--log_samples), OpenAI-evals JSONL, output items of OpenAI's Evals API (JSON, JSONL), and CSV or JSONL with"
+        " the columns question, answer, expected, score."
         f" {NOTHING}. If another tool wrote it, name the suite that reads it: --suite SUITE"
     )
 

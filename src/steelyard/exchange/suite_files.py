@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.errors import UsageError
-from steelyard.exchange.results import ResultFile, ResultSample, reading, refuse_twins
+from steelyard.exchange.results import ResultFile, ResultSample, SuiteScoring, reading, refuse_twins
 
 SUITE, CASES = "suite.yaml", "cases.jsonl"
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
@@ -99,7 +99,8 @@ def write_suite(results: ResultFile, path: Path, folder: Path) -> tuple[list[str
             for name in names:
                 (folder / name).unlink(missing_ok=True)
             raise UsageError(f"cannot write to {folder}: {error.strerror}; nothing was written") from error
-    return names, survey.left_out
+    left_out = [survey.left_out, *(results.scoring.left_out if results.scoring else ())]
+    return names, "; ".join(filter(None, left_out))
 
 
 def _write_lines(path: Path, records: Iterator[dict[str, Any]]) -> None:
@@ -175,7 +176,8 @@ def _written(data: Any) -> str:
 
 def _head(results: ResultFile, path: Path, survey: _Survey) -> Iterator[str]:
     name, tool = _in_line(path.name), _in_line(results.scored_by)
-    yield f"# The answers in {name}, made with {tool}, scored anew by Steelyard. No call is made:"
+    calls = "Only the judge is called:" if results.scoring and results.scoring.judge else "No call is made:"
+    yield f"# The answers in {name}, made with {tool}, scored anew by Steelyard. {calls}"
     yield "#   steelyard run ."
     yield f"# The scores of {results.tool} itself, to hold beside them:"
     yield f"#   steelyard import {name}"
@@ -211,8 +213,31 @@ def _asked(results: ResultFile, survey: _Survey, files: dict[str, str]) -> Itera
         yield f"limits: {{max_inconclusive: {math.ceil(share * 100)} %}}"
 
 
+def _mapped(scoring: SuiteScoring) -> Iterator[str]:
+    if scoring.reads_json:
+        yield "\nanswer: {format: json}"
+    yield "\n# Look at: is this what a right answer is? For each of its graders:"
+    for why in scoring.whys:
+        yield f"#   {_in_line(why)}"
+    for name in scoring.left_out:
+        yield f"# Left out: {_in_line(name)}"
+    if scoring.score:
+        yield "score:"
+        yield from (f"  {_written(name)}: {scorer}" for name, scorer in scoring.score.items())
+    if scoring.judge:
+        yield "\n# A model judges, which costs calls: `judge check` tests it."
+        yield f"judge: {_written(scoring.judge)}"
+    if not scoring.passes_exactly:
+        yield "\n# There, an answer passes when every grader passes; here, when all together reach what they need."
+    yield f"\npass: {scoring.passing}"
+    yield "\n# What must hold before you ship:\n# gates:\n#   - pass_rate >= 80 %"
+
+
 def _scored(results: ResultFile, survey: _Survey) -> Iterator[str]:
     kinds = results.scorers
+    if results.scoring is not None and (results.scoring.score or results.scoring.judge):
+        yield from _mapped(results.scoring)
+        return
     kind = kinds.get(results.counts_alone) or next(iter(kinds.values()), "")
     scorer, why = scorer_for(kind, [survey.truths[case] for case in survey.usable])
     if survey.has_messages:

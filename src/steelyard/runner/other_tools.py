@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -41,6 +41,8 @@ class _Tally:
 
     scale: tuple[float, float] | None = None
     """The lowest and the highest score there can be, as the user says; None: as the values show."""
+    scales: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """By scorer, as the tool declares."""
     n: int = 0
     failed: int = 0
     unscored: int = 0
@@ -72,7 +74,7 @@ class _Tally:
             self.passes += sample.score == 1 if sample.passed is None else sample.passed
         whole = {} if sample.score is None else {"": sample.score}
         for name, value in (*sample.scores.items(), *whole.items()):
-            low, high = self.ranges.get(name, self.scale or (0.0, 1.0))
+            low, high = self.ranges.get(name, self.scale or self.scales.get(name, (0.0, 1.0)))
             if self.scale is not None and not low <= value <= high:
                 what = f"--scale {low:g}:{high:g}: case {sample.case.id} has the score {value:g}"
                 raise UsageError(f"{what}. {NOTHING}")
@@ -99,7 +101,7 @@ def import_results(
                 content.update(block)
         tallies: dict[str, _Tally] = {}
         for sample in results.samples():
-            tallies.setdefault(sample.subject, _Tally(scale)).add(sample)
+            tallies.setdefault(sample.subject, _Tally(scale, results.scales)).add(sample)
         if all(tally.unscored == tally.n for tally in tallies.values()):
             why = "answers and no scores" if tallies else "no samples"
             raise SnapshotError(
@@ -216,7 +218,7 @@ def _notes(results: ResultFile, tally: _Tally, path: Path) -> Iterator[str]:
     named = [scale for name, scale in tally.ranges.items() if name]
     for name, (low, high) in tally.ranges.items():
         # That of the whole is mostly that of its only scorer.
-        if (low, high) == (0.0, 1.0) or (not name and (low, high) in named):
+        if (low, high) in ((0.0, 1.0), results.scales.get(name)) or (not name and (low, high) in named):
             continue
         ends = "0" if low == 0 else "the lowest value", "1" if high == 1 else "the highest value"
         why = (
@@ -235,7 +237,8 @@ def _differences(results: ResultFile, tally: _Tally) -> Iterator[str]:
     # A summary of several subjects is of all of them together.
     if sum(results.stated.values()) != tally.n:
         return
-    read = {"passed": tally.passes, "errors": tally.failed, "failed": tally.n - tally.passes - tally.failed}
+    errors = tally.failed + tally.unscored
+    read = {"passed": tally.passes, "errors": errors, "failed": tally.n - tally.passes - errors}
     for what, n in results.stated.items():
         if n != read[what]:
             yield f"{what}: its summary says {n}, its records {read[what]}"
