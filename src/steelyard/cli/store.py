@@ -373,10 +373,10 @@ def import_command(
     """Read a snapshot, or results of another tool, into the store.
 
     Recognised by content: snapshots; inspect logs (.eval, JSON), promptfoo results, lm-eval samples, OpenAI-evals
-    records, CSV or JSONL of question, answer, expected and score. Scores of another tool stay its own and are shown as
-    such. Importing the same again changes nothing; another run under the same name is refused. With --suite the file
-    is one in that suite's own format: it is scored by the suite, and whatever its summary says that its records do not
-    is listed.
+    records, output items of OpenAI's hosted Evals, CSV or JSONL of question, answer, expected and score. Scores of
+    another tool stay its own and are shown as such. Importing the same again changes nothing; another run under the
+    same name is refused. With --suite the file is one in that suite's own format: it is scored by the suite, and
+    whatever its summary says that its records do not is listed.
     """
     from steelyard.store.sql import open_store
 
