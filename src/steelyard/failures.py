@@ -53,6 +53,12 @@ def failure_words(kind: str, message: str) -> str:
     return f"{kind} {_unwrapped(message)}".strip()
 
 
+def readable(message: str) -> str:
+    """A failure's message with code and message in the place of the JSON of an error, the status kept before it."""
+    status = _STATUS.match(message.strip())
+    return (status[0] if status else "") + _unwrapped(message)
+
+
 def failure_reason(kind: str, message: str) -> tuple[str, str]:
     """What tells the reason of a failure from others, and the reason in words.
 

@@ -386,6 +386,13 @@ def _(run, at, pattern):
     return sum(alike(each) == alike(reason) for each in reasons)
 
 
+@form("failure_causes.<n>")
+def _(run, at, _):
+    reason = f"{at.item['kind']} {at.item['code']} {at.item['message']}"
+    failures = [each.call_result.failure for each in run.samples]
+    return sum(alike(f"{each.kind} {each.message}") == alike(reason) for each in failures if each is not None)
+
+
 def claims(run, at):
     """The claims that count, as (confidence, right, case), and how many of these have no confidence from 0 to 1."""
     label = at.name("label") if "<label>" in at.names else None

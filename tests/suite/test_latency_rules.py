@@ -14,7 +14,8 @@ from steelyard.suite.values import seconds, time_in_words
 def test_a_suite_says_which_medians_look_wrong(write):
     found = load_suite(write({"latency": {"below": "100 ms", "above": "10 s"}}))
     assert found.latency == LatencyRules(below=0.1, above=10.0)
-    assert found.data()["latency"] == {"below": 0.1, "above": 10.0, "smallest": 0.005, "smallest_share": 0.05}
+    limits = {"below": 0.1, "above": 10.0, "normal": None}
+    assert found.data()["latency"] == limits | {"smallest": 0.005, "smallest_share": 0.05}
 
 
 def test_without_the_key_no_median_looks_wrong(write):

@@ -82,7 +82,8 @@ def suite_criteria(suite: SuiteModel, prices: Mapping[str, Any], *, strict: bool
         values["judge constant"] = ", ".join(sorted(suite.judge.constant)) or _NONE
         values["judge epsilon"] = f"{suite.judge.epsilon:g}"
         values["judge labels_are"] = suite.judge.labels_are
-    for name, value in suite.latency.model_dump(mode="json").items():
+    # What is normal is a hint, and decides nothing.
+    for name, value in suite.latency.model_dump(mode="json", exclude={"normal"}).items():
         values[f"latency {name}"] = _NONE if value is None else f"{value:g}"
     values["repeats"] = str(suite.repeats if suite.usual_repeats is None else suite.usual_repeats)
     values["strict rules"] = "yes" if strict else "no"

@@ -285,7 +285,8 @@ def _computed(
         hits, of, open_ = (
             math.fsum(item[rows]) for item in (contributions.values, contributions.below, contributions.undecided)
         )
-        of, open_ = of + absent, open_ + absent
+        in_absent = float(contributions.of_absent(absent).sum())
+        of, open_ = of + in_absent, open_ + in_absent
         inputs = (("passed" if how is Aggregate.RATE else "sum", hits), ("of all", of), ("of these undecided", open_))
         return Computed(hits / of if of > open_ else None, round(of - open_), round(open_), inputs)
     if contributions.ratios:

@@ -113,6 +113,8 @@ class LatencyFigures:
     n_cells: int = 0
     slow: str = ""
     """Which calls took longer than the suite's `latency: {above}`, in words."""
+    normal: str = ""
+    """What the suite calls normal, and where the median lies, in words; it decides nothing."""
     hints: tuple[str, ...] = field(default=())
     """What looks wrong about the medians, in words; it makes the run suspect."""
 
@@ -231,6 +233,7 @@ def latency_figures(table: Table, overall: Slice, suite: SuiteModel, load: str =
         cells=cells,
         n_cells=n_cells,
         slow=_slow(table, suite),
+        normal=_normal(table, suite),
         hints=tuple(_hints(table, suite)),
     )
 
@@ -379,6 +382,21 @@ def _hints(table: Table, suite: SuiteModel) -> Iterator[str]:
             median, why = message
             calls = counted(len(times), "call" if timed_out[here].any() else "answered call")
             yield f"{f'{name}: ' if len(variants) > 1 else ''}median latency {median} of {calls} is {why}"
+
+
+def _normal(table: Table, suite: SuiteModel) -> str:
+    """`500 ms to 5 s is normal; the median of 40 calls, 121 ms, is below that`; "" where the suite does not say."""
+    if suite.latency.normal is None:
+        return ""
+    low, high = suite.latency.normal
+    latency, _ = table.times()
+    timed = np.sort(latency[~np.isnan(latency) & ~table.error_answers()])
+    message = f"{time_in_words(low)} to {time_in_words(high)} is normal"
+    if not len(timed):
+        return message
+    median = quantile_of_sorted(timed, 0.5)
+    where = "below that" if median < low else "above that" if median > high else "within"
+    return f"{message}; the median of {counted(len(timed), 'call')}, {time_in_words(median)}, is {where}"
 
 
 def _slow(table: Table, suite: SuiteModel) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
@@ -17,6 +18,7 @@ from steelyard.metrics.cells import (
     CellGroups,
     Cells,
     Counted,
+    declared_check,
     effective_states,
 )
 from steelyard.metrics.expressions import RepeatsRule, parse_repeats
@@ -27,7 +29,7 @@ from steelyard.stats.arrays import Array, add_at, distinct, pieces
 from steelyard.stats.groups import Groups
 from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Checks, Columns
-from steelyard.suite.models import RequiredRepeats, SuiteModel
+from steelyard.suite.models import ExpectDescription, RequiredRepeats, SuiteModel
 
 # What came of the expectations of a run: check by check, case by case, over repeats.
 
@@ -141,6 +143,8 @@ def ranked_first(rank: Array) -> Array:
 # The first cells of a run one by one, each of its checks with what was found in its repeats.
 
 _RULES = tuple(RequiredRepeats)
+NEVER_CALLED = "never called: the run stopped before"
+"""The detail of the checks of a case that was planned and never called."""
 
 
 def listed_cells(
@@ -240,34 +244,81 @@ def checks_figures(data: RunData, run: Mapping[str, Estimate]) -> ChecksFigures 
     cells = data.cells
     return ChecksFigures(
         **{
-            field: int(item.values(data, count).sum()) + (cells.absent if item.planned else 0)
-            for field, item in _CELL_COUNTS.items()
+            field: int(item.values(data, count).sum()) + _in_absent(item, cells) for field, item in _CELL_COUNTS.items()
         },
         cells_rate=run["cases.passed"],
         checks_rate=run["checks.passed"],
         by_check=_by_check(data, count),
-        by_declared=_check_figures(data, count, count.base[count.name], count.declared),
+        by_declared=_by_declared(data, count),
         passed={name: run[f"check.{name}.passed"] for name in count.declared},
         all_of={k: run[f"checks.pass_all.{k}"] for k in data.checks_pass_all},
-        cells=listed_cells(checks, data.columns, data.table.conclusive, count, cells),
+        cells=(*listed_cells(checks, data.columns, data.table.conclusive, count, cells), *_uncalled_cells(data, count)),
     )
+
+
+def _uncalled_cells(data: RunData, count: Counted) -> Iterator[CellChecks]:
+    """The cells that were planned and never called: none of their checks ran."""
+    rules = dict(zip(count.names, count.rules.tolist(), strict=True))
+    default = (data.suite.expect or ExpectDescription()).required_repeats.value
+    for cell in data.cells.uncalled:
+        checks = [
+            CheckOfCell(
+                name=check.name,
+                passed=0,
+                failed=0,
+                not_run=data.cells.repeats,
+                required_repeats=_RULES[rules[check.name]].value if check.name in rules else default,
+                holds=None,
+                detail=NEVER_CALLED,
+                low=check.low,
+                high=check.high,
+            )
+            for check in cell.checks
+        ]
+        yield CellChecks(cell.case_id, cell.variant, tuple(checks), None, 0, 0, None, cell.about)
+
+
+def _in_absent(item: _Count, cells: CellGroups) -> int:
+    """What cells that were planned and of which nothing came bring to a count."""
+    if not item.planned:
+        return 0
+    return cells.absent if item.in_absent is None else int(item.in_absent(cells))
 
 
 def _by_check(data: RunData, count: Counted) -> tuple[CheckFigure, ...]:
     """The names that failed in most cells, in the order in which the suite declares their check, then as they came."""
-    items = _check_figures(data, count, count.name, count.names)
+    asked = [check.name for cell in data.cells.uncalled for check in cell.checks]
+    names = list(dict.fromkeys([*count.names, *asked]))
+    items = _check_figures(data, count, count.name, names, Counter(asked))
+    order = {name: place for place, name in enumerate(count.declared)}
+    base = [order.get(declared_check(name, order), len(order)) for name in names]
     chosen = ranked_first(np.array([-item.cells_failed for item in items]))
-    return tuple(items[i] for i in sorted(chosen.tolist(), key=lambda code: (count.base[code], code)))
+    return tuple(items[i] for i in sorted(chosen.tolist(), key=lambda code: (base[code], code)))
 
 
-def _check_figures(data: RunData, count: Counted, of: Array, names: Sequence[str]) -> tuple[CheckFigure, ...]:
-    """What became of the checks of cells by name; `of` is the place of each one's name."""
+def _by_declared(data: RunData, count: Counted) -> tuple[CheckFigure, ...]:
+    asked = Counter(declared_check(check.name, count.declared) for cell in data.cells.uncalled for check in cell.checks)
+    return _check_figures(data, count, count.base[count.name], count.declared, asked)
+
+
+def _check_figures(
+    data: RunData, count: Counted, of: Array, names: Sequence[str], uncalled: Mapping[str, int]
+) -> tuple[CheckFigure, ...]:
+    """What became of the checks of cells by name; `of` is the place of each one's name, `uncalled` tells how many cells
+    that were never called have it."""
     sums = {
-        field: np.bincount(of, item.values(data, count), minlength=len(names)) for field, item in _CHECK_COUNTS.items()
+        field: np.bincount(of, item.values(data, count), minlength=len(names))
+        + [_in_uncalled(field, uncalled.get(name, 0), data.cells) for name in names]
+        for field, item in _CHECK_COUNTS.items()
     }
     return tuple(
         CheckFigure(name, **{field: round(item[i]) for field, item in sums.items()}) for i, name in enumerate(names)
     )
+
+
+def _in_uncalled(field: str, n: int, cells: CellGroups) -> int:
+    """What a check of `n` cells that were never called brings to a count of its figures."""
+    return n * {"undecided": 1, "not_run": cells.repeats}.get(field, 0)
 
 
 _RAN = {"passed": "passed", "failed": "failed", "not_run": "did not run"}
@@ -277,12 +328,13 @@ _STATES = {"passed": CASE_PASSED, "failed": CASE_FAILED, "undecided": -1}
 @frozen
 class _Count:
     """A count over cells, or over the checks of cells: what every row brings, or a mark for those that bring 1; of
-    `planned` cells, those that are missing bring 1."""
+    `planned` cells, those that are missing bring 1 each, or together what `in_absent` gives."""
 
     name: str
     formula: str
     values: Callable[[RunData, Counted], Array]
     planned: bool = False
+    in_absent: Callable[[CellGroups], float] | None = None
 
 
 def _unknown(_: RunData, count: Counted) -> Array:
@@ -301,7 +353,16 @@ def _in_state(state: str, code: int) -> Iterator[tuple[str, _Count]]:
     formula = f"cells that are {state}: passed when every check and the pass rule are, failed when one of them is"
     yield f"cells_{state}", _Count(f"cases.count.{state}", formula, lambda _, count: count.state == code, code < 0)
     formula = f"checks of cells that are {state}; a cell of which no check is known is one undecided check"
-    yield f"checks_{state}", _Count(f"checks.count.{state}", formula, _checks_in(code), code < 0)
+    yield (
+        f"checks_{state}",
+        _Count(
+            f"checks.count.{state}",
+            formula,
+            _checks_in(code),
+            code < 0,
+            lambda cells: cells.checks_in_absent().sum(),
+        ),
+    )
 
 
 def _of_every_check() -> Iterator[tuple[str, _Count]]:
@@ -318,7 +379,13 @@ _CELL_COUNTS = {
     "n_cells": _Count(
         "cases.count.all", "stored cells + cells that are missing", lambda data, _: np.ones(data.cells.n), True
     ),
-    "cells_unknown": _Count("cases.count.unknown", "cells of which no check is known", _unknown, True),
+    "cells_unknown": _Count(
+        "cases.count.unknown",
+        "cells of which no check is known",
+        _unknown,
+        True,
+        lambda cells: cells.absent - len(cells.uncalled),
+    ),
 }
 """By the name of its field, the counts over cells."""
 _CHECK_COUNTS = dict(_of_every_check())
@@ -340,20 +407,23 @@ def _counted_cells(count: _Count) -> _Contribute:
 
     def contributions(data: RunData, _: At) -> Contributions:
         absent = data.cells.absent if count.planned else 0
-        return data.of_cells(count.values(data, data.checked), absent=1.0, n_absent=absent)
+        each = _in_absent(count, data.cells) / absent if absent else 1.0
+        return data.of_cells(count.values(data, data.checked), absent=each, n_absent=absent)
 
     return contributions
 
 
-def _of_check(item: _Count) -> _Contribute:
+def _of_check(field: str, item: _Count) -> _Contribute:
     """What the cells of one check bring."""
 
     def contributions(data: RunData, at: At) -> Contributions:
         count = data.checked
-        values = item.values(data, count)
-        mine = count.name == count.names.index(at.name("name"))
+        values, name = item.values(data, count), at.name("name")
+        mine = count.name == (count.names.index(name) if name in count.names else -1)
         mine = mine & values if values.dtype == bool else mine
-        return data.of_cells(values[mine], count.cell[mine], absent=0.0)
+        n = sum(check.name == name for cell in data.cells.uncalled for check in cell.checks)
+        each = float(_in_uncalled(field, 1, data.cells))
+        return data.of_cells(values[mine], count.cell[mine], absent=each, n_absent=n if each else 0)
 
     return contributions
 
@@ -370,7 +440,7 @@ def _ran(data: RunData, at: At) -> Contributions:
 REPORTED = (
     *(_metric(item.name, field, item.formula, _counted_cells(item)) for field, item in _CELL_COUNTS.items()),
     *(
-        _metric(f"check.<name>.{item.name}", f"by_check[<name>].{field}", item.formula, _of_check(item))
+        _metric(f"check.<name>.{item.name}", f"by_check[<name>].{field}", item.formula, _of_check(field, item))
         for field, item in _CHECK_COUNTS.items()
     ),
     _metric("<case>.clean", "cells[<case>].clean", "repeats that passed, under all rules", _clean),

@@ -6,7 +6,7 @@ import asyncio
 import math
 import random
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from steelyard.engine.limits import Breaker, FailedCall, Pace, Ruling, is_transi
 from steelyard.engine.plan import Plan
 from steelyard.engine.writer import Completed
 from steelyard.errors import TargetFailure
+from steelyard.failures import readable
 from steelyard.plugins import number
 from steelyard.records import CallResult, Failure, Sample, ScorerCall
 from steelyard.redact import SecretRedactor, learn_secrets
@@ -398,9 +399,11 @@ _CURES = {
 class FirstCalls:
     """Holds back the first samples while all of them fail for good; a call that is answered lets them through."""
 
-    def __init__(self, plan: Plan, *, recorded: bool) -> None:
-        """`recorded` says that the target only gives back what was answered before."""
+    def __init__(self, plan: Plan, *, recorded: bool, cures: Mapping[str, str]) -> None:
+        """`recorded` says that the target only gives back what was answered before; `cures` are those that the caller
+        knows better."""
         self._plan = plan
+        self._cures = {kind: cures.get(kind, cure) for kind, cure in _CURES.items()}
         self._recorded = recorded
         self._held: list[tuple[Completed, str, Failure]] = []
         # In a small run the calls of all samples are soon under way: nothing is gained by a stop.
@@ -431,13 +434,13 @@ class FirstCalls:
     def _hopeless(self, sample: Sample) -> tuple[str, Failure] | None:
         """Who failed for good, and how; None when that cannot be said."""
         if (failure := sample.call_result.failure) is not None:
-            return ("the system under test", failure) if failure.kind in _CURES else None
+            return ("the system under test", failure) if failure.kind in self._cures else None
         if sample.outcome.conclusive:
             return None
         judged = () if sample.judgement is None else sample.judgement.calls
         failures = [(f"judge {call.member}", call.call_result.failure) for call in judged]
         failures += [("the model that a scorer asks", call.call_result.failure) for call in scorer_calls(sample)]
-        return next(((who, item) for who, item in failures if item is not None and item.kind in _CURES), None)
+        return next(((who, item) for who, item in failures if item is not None and item.kind in self._cures), None)
 
     def _reason(self) -> str | None:
         samples = [completed.sample for completed, _, _ in self._held]
@@ -452,7 +455,8 @@ class FirstCalls:
         ):
             return None
         _, who, failure = self._held[0]
+        cure = self._cures[failure.kind]
         return (
-            f"{who}: {failure.message}; {_CURES[failure.kind]} ({failure.kind}: the first {len(samples)} samples all"
+            f"{who}: {readable(failure.message)}; {cure} ({failure.kind}: the first {len(samples)} samples all"
             " failed so, and asking again cannot help; --keep-going asks all the same)"
         )

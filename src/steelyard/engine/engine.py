@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import chain, cycle, islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from steelyard.engine.call import Called, Caller, FirstCalls, model_calls, own_cost, spent
@@ -164,10 +165,12 @@ class Engine:
         recorded: Scoring | None = None,
         since: float = 0.0,
         keep_going: bool = True,
+        cures: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """`pace`, `budget` and `scoring` are those of another engine that this one shares them with. `recorded` scores
         answers that nobody has to be asked for. Calls before `since` were another run's, and are not paid again.
-        `keep_going` makes all calls, also when the first fail so that asking again cannot help."""
+        `keep_going` makes all calls, also when the first fail so that asking again cannot help, and `cures` are what is
+        to be done then, by kind of failure, where the caller knows better."""
         self._since = since
         self._plan = plan
         self._evaluator = evaluator
@@ -191,7 +194,7 @@ class Engine:
         self._caller.watched_by(watching)
         if judges is not None:
             judges.watched_by(self._breakers)
-        self._first = FirstCalls(plan, recorded=self._makes_no_calls)
+        self._first = FirstCalls(plan, recorded=self._makes_no_calls, cures=cures)
         self._first.watching &= not keep_going
         self._broken: str | None = None
         self._gave_up = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import lru_cache
 from heapq import heappush, heappushpop
 from itertools import islice, product, zip_longest
@@ -186,6 +186,8 @@ class RunOptions:
     """The plan that this run is an arm of, stored before its first call."""
     keep_going: bool = False
     """Make all calls, also when the first fail so that asking again cannot help."""
+    cures: Mapping[str, str] = field(default_factory=dict)
+    """By kind of failure (http_401), what a person is to do about it, where the caller knows better."""
     on: str | None = None
     """Where workers make the calls and score: `ray`, `auto` or `ray://HOST:PORT`; None: in this process."""
 

@@ -161,7 +161,7 @@ def _by_cluster(groups: Groups, values: Array) -> Array:
 
 
 def _decided_shares(groups: Groups, contributions: Contributions, undecided: Array) -> list[Estimate]:
-    """The share of all, `n` being those that could be decided; a missing cell counts as one of all.
+    """The share of all, `n` being those that could be decided; a missing cell counts as undecided with all that it has.
 
     The interval reaches from the lower end of the interval if all that is missing failed to the upper end if all of it
     passed: it holds for whatever reason it is missing.
@@ -172,9 +172,10 @@ def _decided_shares(groups: Groups, contributions: Contributions, undecided: Arr
     group, size, absent = groups.cluster_group, len(groups), groups.absent
     # Only the whole run has any that are absent, and that is a single group.
     group = np.append(group, np.zeros(absent, dtype=group.dtype))
+    of_absent = contributions.of_absent(absent)
 
     def with_absent(column: Array, each: float) -> Array:
-        return np.append(_by_cluster(groups, column), np.full(absent, each))
+        return np.append(_by_cluster(groups, column), of_absent * each)
 
     trials, open_ = with_absent(of, 1.0), with_absent(undecided, 1.0)
     total, n_open = (np.bincount(group, item, minlength=size) for item in (trials, open_))

@@ -87,10 +87,17 @@ class CellGroups:
         """How many samples each cell was to have."""
         self.absent = max(0, (suite.n_planned or 0) // self.repeats - self.n)
         """Cells that were planned and of which nothing came."""
+        self.uncalled = suite.uncalled[: self.absent]
+        """Those of them that are known, with the checks they ask for."""
         of_cell = np.zeros(self.n, dtype=np.int64)
         of_cell[self.of_sample] = table.unit
         unit = of_cell if len(table.unit_names) < self.n else None
         self.groups = {factor: self._cut(factor, item, unit) for factor, item in groups.items()}
+
+    def checks_in_absent(self, wanted: Callable[[str], bool] = lambda _: True) -> Array:
+        """By cell of which nothing came, how many such checks it has; one where that is not known."""
+        known = [sum(wanted(check.name) for check in cell.checks) for cell in self.uncalled]
+        return np.array(known + [1] * (self.absent - len(known)), dtype=float)
 
     def count_of(self, mask: Array) -> Array:
         """How many samples of each cell `mask` marks."""
@@ -458,6 +465,9 @@ def _checks(data: RunData, names: Names) -> Contributions:
         held.astype(float),
         (count.of_cell(mine) + blind).astype(float),
         undecided=(open_ + blind).astype(float),
+        undecided_in_absent=data.cells.checks_in_absent(
+            lambda name: not names or declared_check(name, count.declared) == names[0]
+        ),
         noted=((_UNDECIDED, (open_ > 0) & ~blind), (_UNKNOWN, blind)),
         detail=detail,
     )

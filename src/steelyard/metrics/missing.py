@@ -129,13 +129,14 @@ class Ranges:
         if undecided is None:
             return figure
         of = contributions.values if contributions.below is None else contributions.below
-        total, values = float(of[rows].sum()) + self._absent, contributions.values
+        absent = float(contributions.of_absent(self._absent).sum())
+        total, values = float(of[rows].sum()) + absent, contributions.values
         lowest, highest = contributions.possible or (values, values + undecided)
         open_ = undecided if contributions.possible is None else lowest < highest
-        n_open = float(open_[rows].sum()) + self._absent
+        n_open = float(open_[rows].sum()) + absent
         if not n_open or not total:
             return figure
-        low, high = (settled(float(end[rows].sum() + n) / total) for end, n in ((lowest, 0), (highest, self._absent)))
+        low, high = (settled(float(end[rows].sum() + n) / total) for end, n in ((lowest, 0), (highest, absent)))
         return _put(figure, Possible(low, high, round(n_open), round(total)))
 
     @cached_property

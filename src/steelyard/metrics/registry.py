@@ -88,6 +88,8 @@ class Contributions:
     """Of a mean of several ratios, numerators and denominators of each; `values` are then what any of them is of."""
     undecided: Array | None = None
     """Of a share of things in cells, how many of these cannot tell: they count as not so, and as missing."""
+    undecided_in_absent: Array | None = None
+    """By missing planned cell, how many things it has, all undecided; None: one each."""
     not_missing: Array | None = None
     """Rows that were never to have a value."""
     possible: tuple[Array, Array] | None = None
@@ -108,6 +110,12 @@ class Contributions:
     """Of a metric that is only reported, where each row comes from."""
     n_absent: int = 0
     """Of a metric that is only reported, how many rows were planned and are missing."""
+
+    def of_absent(self, n: int) -> Array:
+        """How many things each of `n` missing cells has."""
+        import numpy as np  # not needed where metrics are only named
+
+        return np.ones(n) if self.undecided_in_absent is None else self.undecided_in_absent[:n]
 
     @property
     def decided(self) -> Array:

@@ -370,6 +370,8 @@ def latency(report: Report) -> list[tuple[str, str]]:
         )
     if result.queued is not None:
         rows.append(("Sent late by", _spread(result.queued, few)))
+    if result.normal:
+        rows.append(("Hint", result.normal))
     # An open load stands among the notes at the top, and what looks wrong among the warnings.
     if result.load and result.queued is None:
         rows.append(("Load", result.load))

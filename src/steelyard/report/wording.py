@@ -330,7 +330,9 @@ def times_have_a_part(report: Report) -> bool:
     limits = report.header.description.latency
     asked = summary.checks is not None or summary.stability is not None
     streamed = summary.latency.first_token is not None
-    return asked or streamed or bool(limits.below or limits.above) or summary.latency.queued is not None
+    return (
+        asked or streamed or bool(limits.below or limits.above or limits.normal) or summary.latency.queued is not None
+    )
 
 
 def not_shown(report: Report) -> str:

@@ -7,10 +7,12 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import islice, product
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 from steelyard import __version__
 from steelyard.analysis.model import Summary
+from steelyard.analysis.repeats import MOST_CELLS
 from steelyard.analysis.summary import summarise_stored, summary_data
 from steelyard.decide.baselines import Reference, held_against, runs_held_against, stored
 from steelyard.decide.gates import Decision
@@ -51,7 +53,7 @@ from steelyard.suite.case import Case, digest
 from steelyard.suite.chosen_judge import models_of, refuse_self_judged
 from steelyard.suite.judge import MODELS
 from steelyard.suite.load import strict as with_strict_rules
-from steelyard.suite.models import Limits, SuiteModel
+from steelyard.suite.models import Limits, PlannedCheck, SuiteModel, UncalledCase
 from steelyard.suite.prices import prices_used, read_prices
 from steelyard.suite.signature import signature
 from steelyard.suite.truth import kept_with_a_run, without_truth
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
     from steelyard.store.ownership import Lease
 
 _P = ParamSpec("_P")
+_CHUNK_OF_CASES = 1_000
 
 # The whole way through the house: open the target, run or rescore, sum up, decide, keep.
 
@@ -116,9 +119,10 @@ def run_decided(
             recorded=_recorded(made, evaluator, options, progress),
             since=header.created_at if header.options.retried or header.options.resumed_from else 0.0,
             keep_going=options.keep_going,
+            cures=options.cures,
         )
         ending = in_own_loop(_drive(engine, done_by.target, done_by.judges, progress, started_run))
-    header = after_the_run(header, ending)
+    header = _with_uncalled(after_the_run(header, ending), made, evaluator, store, ending)
     finished = ending.stopped is None
     unused = _not_used(made, header) if finished and started is None and options.on is None else ""
     for message in filter(None, (*worth_noting(ending, suite, limits), unused)):
@@ -131,6 +135,32 @@ def run_decided(
         return finish(
             store, header, ending.health, finished=finished, reference=reference, allow_mismatch=allow_mismatch
         ), ending
+
+
+def _with_uncalled(header: RunHeader, made: Prepared, evaluator: Evaluator, store: Store, ending: Ending) -> RunHeader:
+    """The header with the cases that were planned and never called: their checks stay in every table and denominator.
+
+    Only where cases have checks; other figures count what is missing without its name.
+    """
+    stopped = ending.stopped is not None or ending.broken is not None
+    cases = _uncalled(made.plan, evaluator, store, header.id) if stopped and made.suite.expect else iter(())
+    uncalled = tuple(islice(cases, MOST_CELLS))
+    described = header.description
+    if uncalled == described.uncalled:
+        return header
+    return replace(header, suite=described.changed(uncalled=uncalled).data())
+
+
+def _uncalled(plan: Plan, evaluator: Evaluator, store: Store, run_id: str) -> Iterator[UncalledCase]:
+    cases = plan.cases()
+    while chunk := list(islice(cases, _CHUNK_OF_CASES)):
+        done = {(case, variant) for case, variant, _ in store.done(run_id, [case.id for case in chunk])}
+        for case, variant in product(chunk, plan.variants):
+            if (case.id, variant.name) not in done:
+                checks = [
+                    PlannedCheck(name=item.name, low=item.low, high=item.high) for item in evaluator.unrun(case, "")
+                ]
+                yield UncalledCase(case_id=case.id, variant=variant.name, about=case.why, checks=tuple(checks))
 
 
 def _not_used(made: Prepared, header: RunHeader) -> str:

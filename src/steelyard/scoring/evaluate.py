@@ -11,6 +11,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from steelyard.errors import Problem, SuiteError
+from steelyard.failures import readable
 from steelyard.frozen import frozen
 from steelyard.plugins import UserCodeError, checked_call, is_own, place_in_words
 from steelyard.records import Box, Check, CheckState, Claim, Finding, Item, Judgement, Mark, Mode, Outcome, Score
@@ -228,6 +229,9 @@ class Evaluated:
     """What repeats are compared by; None when the suite compares nothing, or the case expects an error."""
 
 
+_LONGEST_STATED_ERROR = 200
+
+
 class Evaluator:
     """Scores the answers of a suite: set up once and used for every answer."""
 
@@ -282,7 +286,9 @@ class Evaluator:
             return self._malformed(text, case, ["the answer is empty: there is nothing to judge"])
         expects_error = self.expects_error(case)
         if self._expect is not None and self._expect.needs_status and not expects_error and (status or 0) >= _ERRORS:
-            return self._malformed(text, case, [f"it came with status {status}, and no error is expected"])
+            stated = readable(text)[:_LONGEST_STATED_ERROR]
+            problem = f"it came with status {status}, and no error is expected" + (f": {stated}" if stated else "")
+            return self._malformed(text, case, [problem])
         if not self._is_json:
             return self._evaluate(text, Answered(text, text, status), case, None)
         extracted = extract_json(text, None if expects_error else self._validator, repair=self._repair and not cut_off)

@@ -269,6 +269,10 @@ class LatencyRules(Part):
         default=None, description="A median below this looks short-circuited or cached: 100 ms."
     )
     above: Seconds | None = Field(default=None, description="A median above this looks like loading or a queue: 10 s.")
+    normal: Annotated[tuple[Seconds, Seconds], Field(strict=False)] | None = Field(
+        default=None,
+        description="What is normal, shown next to the median as a hint: [500 ms, 5 s]. It decides nothing.",
+    )
     smallest: Seconds = Field(
         default=SMALLEST_SECONDS, description="A change of latency must exceed this to be better or worse: 5 ms."
     )
@@ -281,6 +285,8 @@ class LatencyRules(Part):
         if self.below is not None and self.above is not None and self.below >= self.above:
             limits = f"below {time_in_words(self.below)} is not less than above {time_in_words(self.above)}"
             raise_located([(f"{limits}: every median would look wrong", ("below",))])
+        if self.normal is not None and self.normal[0] > self.normal[1]:
+            raise_located([("normal is [shortest, longest], and the first is longer than the second", ("normal",))])
         return self
 
 
@@ -436,6 +442,27 @@ def _as_data(value: Any) -> Any:
     return value.as_data() if hasattr(value, "as_data") else value
 
 
+class PlannedCheck(BaseModel):
+    """A check that a case asks for, with the ends of its range where it has one."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    low: float | None = None
+    high: float | None = None
+
+
+class UncalledCase(BaseModel):
+    """A case that a run planned under a variant and never called, with the checks that it asks for."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    case_id: str
+    variant: str = ""
+    about: str = ""
+    checks: tuple[PlannedCheck, ...] = ()
+
+
 VariantByName = Annotated[
     Variant,
     BeforeValidator(lambda value: Variant(value) if isinstance(value, str) else value),
@@ -559,6 +586,8 @@ class SuiteModel(Part):
     """What the suite declares, in a run; None where nobody knows."""
     n_cases: Annotated[int | None, UNWRITTEN] = None
     n_planned: Annotated[int | None, UNWRITTEN] = None
+    uncalled: Annotated[tuple[UncalledCase, ...], UNWRITTEN] = ()
+    """Of a run that stopped before its end: its cases that were never called, at most 1,000."""
     without_truth: Annotated[Texts, UNWRITTEN] = ()
     ledger: Annotated[tuple[OwnData, ...], UNWRITTEN] = ()
     """Why truth and scorers are what they are, as the file next to the suite file has it: `LedgerLine`s."""

@@ -92,6 +92,12 @@ def _or_one(schema: dict[str, Any]) -> None:
     schema["anyOf"] = [several, *several["items"]["anyOf"]]
 
 
+def _or_one_entry(schema: dict[str, Any]) -> None:
+    """Say in the published schema that a single entry may stand for the list."""
+    several = {name: schema.pop(name) for name in ("type", "items")}
+    schema["anyOf"] = [several, several["items"]]
+
+
 class ExpectedErrors(BaseModel):
     """Error statuses that are answers: their body is scored instead of counting as a failure."""
 
@@ -148,6 +154,10 @@ class UsagePaths(BaseModel):
         return {name: path for name, path in self if path is not None}
 
 
+def _entries(given: Any) -> Any:
+    return [] if given is None else [given] if isinstance(given, dict | ExpectedErrors) else given
+
+
 _TEXT = {"type": "string"}
 
 
@@ -192,8 +202,10 @@ class HttpSettings(TargetSettings):
         default=None,
         description="Where in the JSON body the answer stands: result.text or $.result.text. Default: all of it.",
     )
-    expect_errors: ExpectedErrors | None = Field(
-        default=None, description="Error statuses that are answers: their body is scored."
+    expect_errors: Annotated[tuple[ExpectedErrors, ...], BeforeValidator(_entries)] = Field(
+        default=(),
+        description="Error statuses that are answers: their body is scored. Several entries hold for different cases.",
+        json_schema_extra=_or_one_entry,
     )
     failed_if: Annotated[tuple[BodyPath, ...], BeforeValidator(listed)] = Field(
         default=(),
@@ -318,14 +330,15 @@ class AnswerTaker:
         self._markers = settings.error_markers
         self._usage = {name: compile_path(dotted_path(path)) for name, path in settings.usage.paths().items()}
         expected = settings.expect_errors
-        self._statuses = frozenset(expected.statuses()) if expected else frozenset()
-        self._when = compile_path(expected.when) if expected and expected.when is not None else None
+        self._statuses = frozenset(status for item in expected if item.when is None for status in item.statuses())
+        self._when = [(compile_path(item.when), item.statuses()) for item in expected if item.when is not None]
 
     def expected_statuses(self, ask: Request) -> frozenset[int]:
         """Error statuses that are an answer to this question."""
-        if self._when is None or self._when(replace(ask.case, expected=ask.truth)):
+        if not self._when:
             return self._statuses
-        return frozenset()
+        case = replace(ask.case, expected=ask.truth)
+        return self._statuses.union(*(statuses for when, statuses in self._when if when(case)))
 
     def response(self, received: Received) -> Response:
         """The answer with its measures; TargetFailure when the body reports a failure or holds no answer."""

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from steelyard.analysis.latency import CellLatency, no_calls
 from steelyard.analysis.model import Summary
+from steelyard.analysis.stability import CellStability
 from steelyard.records import RunHeader
 from steelyard.report.charts.base import Chart
 from steelyard.report.charts.counts import counts, pass_fail, stated_latency, stated_stability, with_stated_values
 from steelyard.report.charts.latency import latency_by_case, latency_histogram, stability
+from steelyard.scoring.expectations import SCHEMA
+from steelyard.stats.intervals import Estimate
+from steelyard.suite.models import UncalledCase
 
 # All charts that a run's figures give.
 
@@ -28,19 +34,30 @@ def charts_of(summary: Summary, header: RunHeader | None = None) -> list[Chart]:
     charts: list[Chart | None] = []
     if summary.checks is not None:
         charts += [pass_fail(summary.checks), *counts(with_stated_values(summary.checks, stated))]
-    charts.append(_stability(summary, stated))
-    charts += _latency(summary, stated)
+    uncalled = () if header is None else header.description.uncalled
+    charts.append(_stability(summary, stated, uncalled))
+    charts += _latency(summary, stated, uncalled)
     return [item for item in charts if item is not None]
 
 
-def _stability(summary: Summary, stated: Mapping[str, Any]) -> Chart | None:
+def _stability(summary: Summary, stated: Mapping[str, Any], uncalled: Sequence[UncalledCase]) -> Chart | None:
     if (figures := stated_stability(stated)) is not None:
         return stability(figures, stated=True)
-    return None if summary.stability is None else stability(summary.stability)
+    result = summary.stability
+    if result is None:
+        return None
+    # A case that expects an error has nothing to compare, and no schema.
+    compared = [cell for cell in uncalled if any(check.name == SCHEMA for check in cell.checks)]
+    never = [CellStability(cell.case_id, cell.variant, 0, 0, Estimate(None, 0)) for cell in compared]
+    return stability(replace(result, cells=(*result.cells, *never)))
 
 
-def _latency(summary: Summary, stated: Mapping[str, Any]) -> list[Chart | None]:
+def _latency(summary: Summary, stated: Mapping[str, Any], uncalled: Sequence[UncalledCase]) -> list[Chart | None]:
     if (figures := stated_latency(stated)) is not None:
         return [latency_by_case(figures, stated=True)]
     result = summary.latency
-    return [] if result is None else [latency_by_case(result), latency_histogram(result)]
+    if result is None:
+        return []
+    never = [CellLatency(cell.case_id, cell.variant, no_calls(), 0, 0) for cell in uncalled]
+    every = replace(result, cells=(*result.cells, *never), n_cells=result.n_cells + len(never))
+    return [latency_by_case(every), latency_histogram(result)]

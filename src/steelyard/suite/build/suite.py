@@ -300,7 +300,7 @@ def build_expectations(raw: dict[str, Any], answer: AnswerShape, draft: Draft, *
 
 def report_unreachable_errors(expectations: Component | None, target: TargetSpec | None, draft: Draft) -> None:
     """Note each check of an error status that can never pass: the target counts every error as a failed call."""
-    if expectations is None or target is None or target.kind != "http" or target.settings.expect_errors is not None:
+    if expectations is None or target is None or target.kind != "http" or target.settings.expect_errors:
         return
     for name, check in expectations.scorer.checks.items():
         wanted = getattr(check, "status", None)

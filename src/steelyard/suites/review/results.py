@@ -3,7 +3,8 @@
 Such a file holds neither answers nor single calls: checks are those of the first of n runs, latency and stability are
 figures of each case. They are taken as they stand; nothing is made up to fill the rest. What is written has the same
 fields, and in addition what they left out; every figure is the run's own: checks over all repeats, those that did not
-run in the denominator, stability over all pairs of repeats, latency of every answered call.
+run or whose case was never called in the denominator, stability over all pairs of repeats, latency of every answered
+call, and why calls failed. The first team's own charts read it: their four latencies are always numbers, next to `n`.
 """
 
 from __future__ import annotations
@@ -11,11 +12,21 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import Any
 
-from steelyard import Case, Check, CheckState, RecordedRun, RecordedSample, RunHeader, Sample, UsageError
+from steelyard import (
+    Case,
+    Check,
+    CheckState,
+    RecordedRun,
+    RecordedSample,
+    RunHeader,
+    Sample,
+    UsageError,
+    failure_causes,
+)
 
 
 class Format:
@@ -75,14 +86,10 @@ def _suspect(document: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) 
     counts = [n for result in reviews for n in _counts(result)]
     if len(counts) >= _FEWEST_COUNTS and not any(counts):
         yield f"all {len(counts)} answers of {len(reviews)} cases list nothing although the cases differ"
-    times = [time for result in reviews if (time := _figures(result.get("latency")).get("mean_ms")) is not None]
+    latencies = [_figures(result.get("latency")) for result in reviews]
+    times = [figures["mean_ms"] for figures in latencies if "mean_ms" in figures and figures.get("n", 1)]
     if times and median(times) < _TOO_FAST_MS:
         yield f"mean latency {median(times):g} ms (median of {len(times)} cases) looks short-circuited or cached"
-
-
-def _by_most(counts: Sequence[Any], low: float | None, high: float | None) -> CheckState:
-    within = sum((low is None or n >= low) and (high is None or n <= high) for n in counts)
-    return CheckState.PASSED if 2 * within > len(counts) else CheckState.FAILED
 
 
 def _counts(result: Mapping[str, Any]) -> list[float]:
@@ -96,8 +103,11 @@ def _counts(result: Mapping[str, Any]) -> list[float]:
 def _stated(result: Mapping[str, Any]) -> dict[str, dict[str, float | None]]:
     """The figures of a case for charts: times in seconds, shares unless nothing was compared, counts of all repeats."""
     figures = _figures(result.get("latency"))
+    # Where no call was answered, the times are 0 for want of a number.
     times: dict[str, float | None] = {
-        name.removesuffix("_ms"): value / 1000 for name, value in figures.items() if name.endswith("_ms")
+        name.removesuffix("_ms"): value / 1000
+        for name, value in figures.items()
+        if name.endswith("_ms") and figures.get("n", 1)
     }
     times |= {name: value for name, value in figures.items() if name in ("n", "timeouts", "failures")}
     given = result.get("repeatability")
@@ -112,7 +122,7 @@ def _stated(result: Mapping[str, Any]) -> dict[str, dict[str, float | None]]:
 def _samples(results: Sequence[Mapping[str, Any]]) -> list[RecordedSample]:
     samples = []
     for result in results:
-        checks = tuple(_checks(result))
+        checks = (*_checks(result), *_failed_otherwise(result))
         case = Case(
             result["case_id"], None, {"checks": [check.name for check in checks]}, why=_text(result, "description")
         )
@@ -131,12 +141,17 @@ def _checks(result: Mapping[str, Any]) -> Iterator[Check]:
             detail = _text(entry, "detail")
             match = _RANGE.search(detail)
             numbers = [_number(text) for text in match.groups()] if match else [None, *map(_figures(entry).get, _ENDS)]
-            counts = result.get("observation_counts")
-            if "state" not in entry and entry["check"] == _COUNT_CHECK and match and counts:
-                # The seed looked at the first repeat; the counts of all are in the file.
-                state = _by_most(_counts(result), *numbers[1:])
-                detail = f"{', '.join(map(str, counts))}{detail[match.end(1) :]}"
             yield Check(entry["check"], state, detail, *numbers)
+
+
+def _failed_otherwise(result: Mapping[str, Any]) -> Iterator[Check]:
+    """What failed a case whose listed checks all pass: its schema, or what its file says without a check of it."""
+    checks = list(_checks(result))
+    if result.get("pass") is False and checks and all(check.state is CheckState.PASSED for check in checks):
+        name = SCHEMA_CHECK if result.get("schema_valid") is False else "pass"
+        yield Check(
+            name, CheckState.FAILED, "the file marks the case as failed, and every check that it lists as passed"
+        )
 
 
 def differences(document: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -174,7 +189,7 @@ def _overall_latency(document: Mapping[str, Any], results: Sequence[Mapping[str,
     """The seed pooled the smallest and the largest time of each case, and nothing between them."""
     stated = _figures(document.get("overall_latency"))
     mean, largest = stated.get("mean_ms"), stated.get("p95_ms")
-    times = [_figures(result.get("latency")) for result in results]
+    times = [figures for result in results if (figures := _figures(result.get("latency"))).get("n", 1)]
     ends = [figures[name] for figures in times for name in ("min_ms", "max_ms") if name in figures]
     means = [(figures["mean_ms"], figures.get("n", 1.0)) for figures in times if "mean_ms" in figures]
     if mean is None or not means:
@@ -187,7 +202,7 @@ def _overall_latency(document: Mapping[str, Any], results: Sequence[Mapping[str,
         message = f"overall_latency.mean_ms: says {mean:g}, the mean of its cases is {true:.0f}"
         yield message + why
     repeats = document.get("repeats")
-    calls = len(means) * repeats if isinstance(repeats, int) else 0
+    calls = int(stated.get("n", len(means) * repeats if isinstance(repeats, int) else 0))
     if largest is not None and largest == stated.get("max_ms") and calls >= _FEWEST_FOR_P95:
         yield f"overall_latency.p95_ms: says {largest:g}, the largest of {calls} calls, not the 95th percentile"
 
@@ -210,7 +225,8 @@ def notes(document: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) -> 
             f"of {repeats} repeats only the counts and the checks of the first are in the file: the others are not made"
             " up, so nothing can be said of how many repeats hold"
         )
-    timed = [result for result in results if "mean_ms" in _figures(result.get("latency"))]
+    latencies = ((result, _figures(result.get("latency"))) for result in results)
+    timed = [result for result, figures in latencies if "mean_ms" in figures and figures.get("n", 1)]
     compared = [result for result in results if _stabilities(result)]
     if timed:
         yield "it holds no single calls: latency cannot be computed again. As it says, in ms:"
@@ -254,6 +270,7 @@ def _number(text: str | None) -> float | None:
 
 SCHEMA_CHECK = "schema"
 _POINTS = ("mean", "min", "max", "p50", "p95", "p99")
+_ALWAYS_NUMBERS = ("mean", "min", "max", "p95")
 _HELD = {True: "held", False: "broken", None: "undecided"}
 
 
@@ -265,6 +282,7 @@ class Answers:
     counts: list[int] = field(default_factory=list)
     """Observations in each answer that could be read, in the order of the repeats."""
     models: set[str] = field(default_factory=set)
+    failed: list[Sample] = field(default_factory=list)
 
 
 def results_document(header: RunHeader, samples: Iterable[tuple[Sample, Case]]) -> dict[str, Any]:
@@ -274,13 +292,16 @@ def results_document(header: RunHeader, samples: Iterable[tuple[Sample, Case]]) 
     answers = _answers(samples)
     stable = {_key(cell): cell for cell in stability.get("cells", ())}
     times = {_key(cell): cell for cell in latency.get("cells", ())}
+    uncalled = {(case.case_id, case.variant) for case in header.description.uncalled}
     results = [
         _result(cell, answers[cell["case_id"]], stable.get(_key(cell)), times.get(_key(cell)))
+        | {"called": _key(cell) not in uncalled}
         for cell in checks.get("cells", ())
     ]
     expectations = [entry for result in results for entry in result["expectation_results"]]
-    # A case that was never asked has at least one expectation, and none of them is decided.
+    # A case of which nothing is known has at least one expectation, and none of them is decided.
     unknown = checks.get("cells_unknown", 0)
+    failed = [sample for entry in answers.values() for sample in entry.failed]
     return {
         "backend": ", ".join(sorted({model for entry in answers.values() for model in entry.models})),
         "repeats": header.description.repeats,
@@ -290,10 +311,12 @@ def results_document(header: RunHeader, samples: Iterable[tuple[Sample, Case]]) 
         "expectations_passed": sum(entry["passed"] for entry in expectations),
         "expectations_total": len(expectations) + unknown,
         "expectations_undecided": sum(entry["state"] == "undecided" for entry in expectations) + unknown,
-        "overall_latency": _latency(latency.get("overall"), latency),
+        "overall_latency": _latency(latency.get("overall"), latency) | {"hint": latency.get("normal", "")},
         "overall_repeatability": _overall_stability(stability),
         "verdict": None if header.verdict is None else header.verdict.value,
         "suspect": list(header.suspect),
+        "stopped": header.options.broken or header.options.stopped,
+        "errors": _errors(failed),
         "run": header.id,
         "results": results,
     }
@@ -312,6 +335,8 @@ def _answers(samples: Iterable[tuple[Sample, Case]]) -> defaultdict[str, Answers
             answers.counts.append(len(sample.items))
         if sample.call_result.model:
             answers.models.add(sample.call_result.model)
+        if sample.call_result.failure is not None:
+            answers.failed.append(sample)
     return by_case
 
 
@@ -321,17 +346,20 @@ def _result(
     schema = [check for check in cell["checks"] if check["name"] == SCHEMA_CHECK]
     result: dict[str, Any] = {
         "case_id": cell["case_id"] if not cell["variant"] else f"{cell['case_id']} ({cell['variant']})",
-        "description": answers.description,
+        "description": answers.description or cell.get("about", ""),
         "latency": _latency((times or {}).get("spread"), times or {}),
         "pass": cell["holds"] is True,
         "state": _HELD[cell["holds"]],
         "runs_clean": cell.get("clean", 0),
         "runs_decided": cell.get("decided", 0),
+        "errors": _errors(answers.failed),
     }
     # As in the seed, a case that is to be refused has no observations to compare or to count.
     if schema:
         result["schema_valid"] = schema[0]["holds"]
-        result["repeatability"] = _repeatability(stable)
+        result["schema_detail"] = schema[0]["detail"]
+        if (repeatability := _repeatability(stable)) is not None:
+            result["repeatability"] = repeatability
         result["observation_counts"] = answers.counts
     result["expectation_results"] = [_expectation(check) for check in cell["checks"] if check["name"] != SCHEMA_CHECK]
     return result
@@ -350,11 +378,18 @@ def _expectation(check: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _repeatability(stable: Mapping[str, Any] | None) -> dict[str, Any]:
+def _errors(failed: Iterable[Sample]) -> list[dict[str, Any]]:
+    """Why calls failed, by cause, most frequent first."""
+    return [asdict(cause) for cause in failure_causes(failed)]
+
+
+def _repeatability(stable: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """The stability of a case; None where there was nothing to compare, and the file then says nothing of it."""
     fields = (stable or {}).get("fields", {})
-    return {
-        "span_stability": _value(fields.get("span")),
-        "severity_stability": _value(fields.get("severity")),
+    values = {f"{name}_stability": _value(fields.get(name)) for name in ("span", "severity")}
+    if all(value is None for value in values.values()):
+        return None
+    return values | {
         "presence_stability": _value((stable or {}).get("presence")),
         "comparisons": (fields.get("severity") or {}).get("n", 0),
     }
@@ -376,9 +411,18 @@ def _value(estimate: Mapping[str, Any] | None) -> float | None:
 
 
 def _latency(spread: Mapping[str, Any] | None, counts: Mapping[str, Any]) -> dict[str, Any]:
-    """Milliseconds of the answered calls; None where there were none."""
-    points = {f"{name}_ms": _milliseconds((spread or {}).get(name)) for name in _POINTS}
-    counted = {"n": (spread or {}).get("n", 0)}
+    """Milliseconds of the calls that were answered or timed out. The first team's charts read numbers alone: where no
+    call was answered, the times are 0 and `n` is 0."""
+    figures, n = spread or {}, (spread or {}).get("n", 0)
+    points = {f"{name}_ms": _milliseconds(figures.get(name)) for name in _POINTS}
+    method = "interpolated"
+    if points["p95_ms"] is None and n:
+        # Of fewer than 20 calls the rank of the 95th percentile, 0.95 n rounded up, is that of the longest.
+        points["p95_ms"], method = points["max_ms"], f"nearest rank: the longest of {n} calls, fewer than 20"
+    if not n:
+        points |= {f"{name}_ms": 0 for name in _ALWAYS_NUMBERS}
+        method = "none: no call was answered"
+    counted = {"p95_method": method, "n": n, "at_least": [f"{name}_ms" for name in figures.get("at_least", ())]}
     return points | counted | {name: counts.get(name, 0) for name in ("timeouts", "failures")}
 
 

@@ -16,9 +16,12 @@ from typing import Any
 
 from steelyard import MissingExtra, Run, SteelyardError, load_suite, run_suite, with_target
 
+from .switches import seconds
 from .visualize import CHART_NAMES
 
 TOKEN_VARIABLE = "REVIEW_TOKEN"  # noqa: S105 - the name of a variable
+_REFUSED = ("http_401", "http_403")
+_CHECK_TOKEN = "check --token: the service refuses it"  # noqa: S105 - a sentence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,9 +46,12 @@ def _evaluate(options: argparse.Namespace) -> int:
         show_progress=True,
         repeats=options.repeats,
         concurrency=options.concurrency,
+        outage=options.outage,
+        keep_going=options.keep_going,
+        cures=dict.fromkeys(_REFUSED, _CHECK_TOKEN),
     )
-    results = {**run.own_format(), "backend": options.backend}
-    for line in lines(results, options.base_url, run.report.decision.reasons):
+    results = {**run.own_format(), "backend": options.backend, "reasons": run.reasons}
+    for line in lines(results, options.base_url):
         _say(line)
     if options.json_output is not None:
         _save(results, run, options.json_output)
@@ -81,8 +87,24 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     add("-n", dest="repeats", type=_at_least_one, default=5, help="runs of each case; 1 is a smoke test [default: 5]")
     add("--json-output", type=Path, help="file for the results; charts are put beside it")
     add("--concurrency", type=_at_least_one, default=1, help="calls at a time [default: 1, as the seed measured]")
+    add(
+        "--outage",
+        type=_duration,
+        metavar="TIME",
+        help="how long to wait for a service that stopped answering: 90s, 5m; 0: do not wait [default: 5m]",
+    )
+    add(
+        "--keep-going", action="store_true", help="make all calls, also when the first all fail for good (401, refused)"
+    )
     add("--store", help="where the run is kept [default: $STEELYARD_STORE or .steelyard/]")
     return parser.parse_args(arguments)
+
+
+def _duration(text: str) -> float:
+    try:
+        return seconds(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _at_least_one(text: str) -> int:
@@ -93,9 +115,10 @@ def _at_least_one(text: str) -> int:
 
 _STATES = {"held": "PASS", "broken": "FAIL", "undecided": "?"}
 _WIDTH = 80
+_NEAREST = "*"
 
 
-def lines(results: Mapping[str, Any], base_url: str, reasons: Sequence[str]) -> Iterator[str]:
+def lines(results: Mapping[str, Any], base_url: str) -> Iterator[str]:
     """The table of cases, what did not hold, the sums, and the verdict with its reasons."""
     runs = "1 run each" if results["repeats"] == 1 else f"{results['repeats']} runs each"
     cases = "1 case" if results["cases_total"] == 1 else f"{results['cases_total']} cases"
@@ -107,8 +130,18 @@ def lines(results: Mapping[str, Any], base_url: str, reasons: Sequence[str]) -> 
     yield from _sums(results)
     verdict = results["verdict"] or "none: the suite has no gates"
     yield f"Verdict:             {verdict}"
+    reasons = list(results["reasons"])
+    if results["stopped"] and not any(results["stopped"] in reason for reason in reasons):
+        reasons.insert(0, f"the run stopped: {results['stopped']}")
+    refused = any(error["kind"] in _REFUSED for error in results["errors"])
+    if refused and not any(_CHECK_TOKEN in reason for reason in reasons):
+        reasons.append(_CHECK_TOKEN)
     for reason in reasons:
         yield from _wrapped(f"- {reason}", "  ")
+    for error in results["errors"]:
+        text = " ".join(filter(None, (error["kind"], error["code"] and f"{error['code']}:", error["message"])))
+        if not any(text in reason for reason in reasons):
+            yield from _wrapped(f"- {error['count']} failed: {text}", "  ")
     yield f"Everything else:     steelyard report {results['run']}"
 
 
@@ -123,12 +156,13 @@ def _table(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
                 _STATES[result["state"]],
                 f"{sum(check['passed'] for check in checks)}/{len(checks)}",
                 _range(result.get("observation_counts")),
-                _time(result["latency"]["mean_ms"]),
-                _time(result["latency"]["p95_ms"]),
+                _point(result["latency"], "mean"),
+                _point(result["latency"], "p95"),
                 _share(same.get("span_stability")),
                 _share(same.get("severity_stability")),
             )
         )
+    marked = any(row[5].endswith(_NEAREST) for row in rows)
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     for row in rows:
         cells = (
@@ -136,14 +170,22 @@ def _table(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             for at, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         yield "  ".join(cells).rstrip()
+    if marked:
+        yield f"{_NEAREST} nearest rank: of fewer than 20 calls the longest"
 
 
 def _not_held(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     sentences = []
+    not_run: dict[str, list[str]] = {}
     for result in results:
+        checks = result["expectation_results"]
+        if not result["runs_decided"] and not any(check["passed"] for check in checks):
+            # Not one call was answered: one line has the reason for all such cases.
+            not_run.setdefault(checks[0]["detail"] if checks else "nothing to check", []).append(result["case_id"])
+            continue
         if result.get("schema_valid", True) is not True:
-            why = "an answer does not fit it" if result["schema_valid"] is False else "cannot be told"
-            sentences.append(f"{result['case_id']} schema: {why}")
+            why = f"an answer does not fit it: {result['schema_detail']}" if result["schema_valid"] is False else ""
+            sentences.append(f"{result['case_id']} schema: {why or 'cannot be told'}")
         elif result["state"] != "held" and all(check["passed"] for check in result["expectation_results"]):
             clean = f"{result['runs_clean']} of {result['runs_decided']} answers"
             sentences.append(f"{result['case_id']}: each check passes in most answers, all of them in {clean}")
@@ -152,6 +194,7 @@ def _not_held(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             for check in result["expectation_results"]
             if not check["passed"]
         ]
+    sentences += [f"{', '.join(cases)}: no check ran: {detail}" for detail, cases in not_run.items()]
     if sentences:
         yield ""
         yield "Not held:"
@@ -171,10 +214,14 @@ def _sums(results: Mapping[str, Any]) -> Iterator[str]:
         undecided = results[f"{what}_undecided"]
         note = f" ({undecided} undecided)" if undecided else ""
         yield f"{name + ':':20} {results[f'{what}_passed']} of {results[f'{what}_total']}{note}"
-    points = ", ".join(f"{name} {_time(latency[f'{name}_ms'])}" for name in ("mean", "p50", "p95", "p99", "max"))
+    points = ", ".join(f"{name} {_point(latency, name)}" for name in ("mean", "p50", "p95", "p99", "max"))
     yield f"Latency:             {points}"
     missing = f"{latency['timeouts']} timeouts, {latency['failures']} other failures"
     yield f"                     {latency['n']} answered, {missing}"
+    if latency["hint"]:
+        first, *more = _wrapped(latency["hint"], " " * 21)
+        yield first
+        yield from (f"{' ' * 21}{line.strip()}" for line in more)
     shares = ", ".join(f"{name} {_share(same[f'{name}_stability'])}" for name in ("span", "severity", "presence"))
     yield f"Stability:           {shares}"
 
@@ -185,6 +232,15 @@ def _range(counts: Sequence[int] | None) -> str:
     if not counts:
         return "n/a"
     return str(counts[0]) if min(counts) == max(counts) else f"{min(counts)}-{max(counts)}"
+
+
+def _point(latency: Mapping[str, Any], name: str) -> str:
+    """A figure of latency; n/a without a call, and marked where a percentile is by nearest rank."""
+    if not latency["n"]:
+        return "n/a"
+    bound = "≥ " if f"{name}_ms" in latency["at_least"] else ""
+    nearest = name == "p95" and latency["p95_method"].startswith("nearest rank")
+    return f"{bound}{_time(latency[f'{name}_ms'])}{_NEAREST if nearest else ''}"
 
 
 def _time(milliseconds: float | None) -> str:

@@ -13,8 +13,8 @@ from typing import Any
 from .standards import SEVERITIES
 
 ENV_PREFIX = "REVIEW_"
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s)?")
-_IN_SECONDS = {"ms": 0.001, "s": 1.0, None: 1.0}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m)?")
+_IN_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, None: 1.0}
 _MASKED_SILENT_LATENCY = 0.014
 
 
@@ -44,10 +44,10 @@ OF_A_CALL = ("latency", "unstable", "seed", "masked_404", "masked_silent")
 
 
 def seconds(text: str) -> float:
-    """The seconds in `20ms`, `1.5s` or `2`; ValueError when it is none of these."""
+    """The seconds in `20ms`, `1.5s`, `5m` or `2`; ValueError when it is none of these."""
     match = _DURATION.fullmatch(text.strip())
     if match is None:
-        raise ValueError(f"{text!r} is no time: write 20ms or 1.5s")
+        raise ValueError(f"{text!r} is no time: write 20ms, 1.5s or 5m")
     return float(match.group(1)) * _IN_SECONDS[match.group(2)]
 
 
