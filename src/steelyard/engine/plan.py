@@ -231,6 +231,7 @@ def run_options(function: str, values: Mapping[str, Any]) -> RunOptions:
         **dict.fromkeys(("repeats", "workers"), Annotated[int, Field(ge=1)]),
         **dict.fromkeys(("resume", "retry_failed", "answers_of", "on"), str),
         **dict.fromkeys(("cache", "strict", "keep_going"), bool),
+        "cures": dict[str, str],
     }
     limits = {name: Annotated[(item.annotation, name, *item.metadata)] for name, item in Limits.model_fields.items()}
     kinds = others | {name: limits[name] for name in _LIMITS}
