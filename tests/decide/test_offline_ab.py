@@ -134,13 +134,23 @@ def test_repeats_of_one_case_that_fail_are_one_case_that_fails(tmp_path):
     assert found.message == "cases without a score: 0 of 4 in A, 1 of 4 in B"
 
 
+def _unstored(run, target):
+    """The run with a target of which only the identity is known, as of a run of an earlier version."""
+    return with_header(run, target=target, options=replace(run.header.options, asked_by=None))
+
+
 def test_what_the_arms_differ_in_is_reported_setting_by_setting(fixed):
     a, b = fixed
     target = {"kind": "chat", "model": "m", "prompts": {"system": "1a2b"}, "settings": {}}
     other = target | {"prompts": {"system": "3c4d"}, "settings": {"temperature": 1.5}}
-    one, two = offline_report(with_header(a, target=target), with_header(b, target=other)).arms
-    assert one.facts[1:] == (("prompts system", "1a2b"), ("temperature", "not set"))
-    assert two.facts[1:] == (("prompts system", "3c4d"), ("temperature", "1.5"))
+    headers = [
+        with_header(run, target=item, options=replace(run.header.options, asked_by=None))
+        for run, item in ((a, target), (b, other))
+    ]
+    one, two = offline_report(*headers).arms
+    same = (("target", "chat m"),)
+    assert one.facts[1:] == (*same, ("temperature", "not set"), ("prompt system", "differs"))
+    assert two.facts[1:] == (*same, ("temperature", "1.5"), ("prompt system", "differs"))
 
 
 def test_arms_that_do_not_differ_are_reported(fixed):

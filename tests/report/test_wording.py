@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from parts import reports
-from steelyard.analysis.summary import target_name
+from steelyard.analysis.target import target_name
 from steelyard.report.model import Report
 from steelyard.report.wording import outcomes_sentence
 

@@ -65,6 +65,7 @@ EVERY_FACT = RunFacts(
     original=Original({"version": 2}, ({"id": 1}, None)),
     anchors={"demo-0": Anchors((AnchorReading("c", "v", 1, 0.5, False),), 0.25, "one failed")},
     against=BaselineGates("@release", ({"gate": "average >= @release"},)),
+    target_name="v2",
     asked_by={"settings": {"user": "{{ input.text }}"}, "variants": {"v": {"tone": "é\x00"}}},
     prices={"m-1": {"input": 3.0, "output": 15.0}, "é": None},
     criteria="c0ffee",

@@ -528,26 +528,6 @@ def arm_of(header: RunHeader) -> tuple[str, str]:
     return ("", "") if plan is None else (plan.id, plan.arm)
 
 
-def target_name(header: RunHeader) -> str:
-    """What was scored, in a few words: the target's kind and model or place."""
-    target = header.target
-    kind = str(target.get("kind", ""))
-    settings = target.get("settings")
-    described = {**settings, **target} if isinstance(settings, dict) else target
-    for key in ("name", "model", "file", "address", "command", "function"):
-        value = described.get(key)
-        if value and value != kind:
-            words = " ".join(map(str, value)) if isinstance(value, list) else str(value)
-            return f"{kind} {shown_address(words)}".strip()
-    return kind or "unknown target"
-
-
-def shown_address(address: str) -> str:
-    """An address as a person reads it: `/ask of a service started for the run` where its port was any free one."""
-    place, unfilled, path = address.partition("{port}")
-    return f"{path or '/'} of a service started for the run" if unfilled and "/" not in place[8:] else address
-
-
 def same_load(run_header: RunHeader, other: RunHeader) -> bool:
     """Whether two runs asked as often and as much at once, without which latencies cannot be compared."""
     loads = [item.options.load and item.options.load.pace for item in (run_header, other)]

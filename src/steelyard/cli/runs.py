@@ -21,6 +21,8 @@ from steelyard.records import RunState
 from steelyard.report.format import counted, laid_out, one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from steelyard.decide.provenance import DeletedRuns
     from steelyard.engine.plan import RunOptions
     from steelyard.records import RunHeader
@@ -202,21 +204,43 @@ def list_runs(suite: str | None, last: int, store_url: str | None, as_json: bool
     with open_store(store_url, create=False) as store:
         runs, deleted = store.runs(suite, last), deletions(store.deleted_runs(suite))
     if as_json:
-        print_json([_row(run) for run in runs])
+        changes = _changes(runs)
+        print_json([_row(run) | {"target_changes": changes[run.id]} for run in runs])
         return
     if not runs:
         click.echo(f"no runs of a suite {suite}" if suite else "no runs yet: steelyard run SUITE makes one")
         _list_deleted(deleted)
         return
     _print_table(runs)
+    _list_notes(runs)
+    _list_deleted(deleted)
+
+
+def _list_notes(runs: Sequence[RunHeader]) -> None:
+    """What is to be known of the runs besides their rows: changed targets, retries and where answers came from."""
+    changes = _changes(runs)
     for run in runs:
+        if text := changes[run.id]:
+            click.echo(one_line(f"{run.id}: the target changed since the run before: {text}"))
         if (retried := run.options.retried) is not None:
             click.echo(f"{run.id} retried {retried.asked:,} of {retried.run}")
         if (imported := run.options.imported) is not None and imported.tool:
             click.echo(f"{run.id} was scored by {imported.tool}, not by Steelyard")
         if run.options.resumed_from is not None:
             click.echo(f"{run.id} was resumed from {run.options.resumed_from}, with changed scorers")
-    _list_deleted(deleted)
+
+
+def _changes(runs: Sequence[RunHeader]) -> dict[str, str]:
+    """By run, in which settings its target differs from that of the run of its suite before it; "" for none."""
+    from steelyard.analysis.target import changes_text, target_changes
+
+    results: dict[str, str] = {}
+    before: dict[str, RunHeader] = {}
+    for run in reversed(runs):
+        earlier = before.get(run.suite_name)
+        results[run.id] = "" if earlier is None else changes_text(target_changes(earlier, run))
+        before[run.suite_name] = run
+    return results
 
 
 def _print_table(runs: list[RunHeader]) -> None:
@@ -252,10 +276,10 @@ def _list_deleted(deletions: tuple[DeletedRuns, ...]) -> None:
 
 
 def _target(run: RunHeader) -> str:
-    """What was scored; the model has a column of its own."""
-    from steelyard.analysis.summary import target_name
+    """The target's name, or what it is; the model has a column of its own."""
+    from steelyard.analysis.target import target_description
 
-    return target_name(run).removesuffix(_model(run)).strip()
+    return run.options.target_name or target_description(run).removesuffix(_model(run)).strip()
 
 
 def _model(run: RunHeader) -> str:

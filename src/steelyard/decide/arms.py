@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard.analysis.compare.model import Comparison
-from steelyard.analysis.summary import shown_address
+from steelyard.analysis.target import shown_address, target_changes
 from steelyard.records import RunHeader
 
 _PARTS = {
@@ -146,7 +146,7 @@ def _targets(a: RunHeader, b: RunHeader) -> Iterator[FactorChange]:
         yield FactorChange("service", *places)
     text = _said_differently(a, b)
     if "settings" in differs and not (text == {"base_url"} and "address" in differs):
-        yield from _parameters(before.get("settings"), after.get("settings"), _set_differently(a, b))
+        yield from _parameters(a, b)
     others = [key for key in differs if key not in ("address", "settings", "model", "prompts", "stdin", "n")]
     if others:
         yield FactorChange(
@@ -154,12 +154,21 @@ def _targets(a: RunHeader, b: RunHeader) -> Iterator[FactorChange]:
         )
 
 
-def _parameters(before: Any, after: Any, named: Sequence[str]) -> Iterator[FactorChange]:
+def _parameters(a: RunHeader, b: RunHeader) -> Iterator[FactorChange]:
     """Settings of a target that differ, by name where the run or the plan tells it."""
+    before, after, named = a.target.get("settings"), b.target.get("settings"), _set_differently(a, b)
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         keys = [key for key in {**before, **after} if before.get(key) != after.get(key)]
         messages = [_short(", ".join(f"{key} {side.get(key, 'not set')}" for key in keys)) for side in (before, after)]
         yield FactorChange("parameter", *messages)
+        return
+    changes = [item for item in target_changes(a, b) if item.name not in ("model", "address") and item.before]
+    started = [item for item in changes if item.name.startswith("start.")]
+    for factor, part in (("service", started), ("parameter", [item for item in changes if item not in started])):
+        if part:
+            texts = ([f"{item.name} {getattr(item, side)}" for item in part] for side in ("before", "after"))
+            yield FactorChange(factor, *(_short(", ".join(side)) for side in texts))
+    if changes:
         return
     if "start" in named:
         yield FactorChange("service")

@@ -21,8 +21,8 @@ from steelyard.analysis.summary import (
     origin,
     stored_summary,
     summarise_stored,
-    target_name,
 )
+from steelyard.analysis.target import changes_text, target_changes, target_description, target_name
 from steelyard.analysis.wording import counted, day, in_unit
 from steelyard.decide.baselines import baselines
 from steelyard.decide.gates import measure, p_text
@@ -183,8 +183,12 @@ def marks_between(headers: Sequence[RunHeader], when: Sequence[float]) -> list[H
                 # Whoever names another model is another target, too.
                 changed = tuple(part for part in changed if part != "target")
             if changed:
-                message = _joined([parts[part] + _named(part, before, after) for part in changed])
-                marks.append(HistoryMark(at, after.id, when[at], signature_part, changed, f"{message} changed"))
+                message = _joined([parts[part] + _named(part, before, after) for part in changed]) + " changed"
+                # What changed of the target stands by name, but for the model, which stands there already.
+                settings = () if signature_part else target_changes(before, after)
+                text = changes_text(tuple(item for item in settings if item.name != "model" or "model" not in changed))
+                message += text and f": {text}"
+                marks.append(HistoryMark(at, after.id, when[at], signature_part, changed, message))
     return marks
 
 
@@ -349,7 +353,7 @@ def groupings_of(header: RunHeader) -> tuple[str, ...]:
 
 def _of_target(headers: list[RunHeader], name: str) -> list[RunHeader]:
     names = {header.id: target_name(header) for header in headers}
-    exact = [header for header in headers if not name or names[header.id] == name]
+    exact = [header for header in headers if not name or name in (names[header.id], target_description(header))]
     result = exact or [header for header in headers if name.casefold() in names[header.id].casefold()]
     if not result:
         raise UsageError(f"no run with a target {name!r}; there are: {listed(sorted(set(names.values())))}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from steelyard.analysis.compare.against import cost_pairs, latency_pairs, quality_pairs
 from steelyard.analysis.compare.pairing import ComparedRun
 from steelyard.analysis.compare.signatures import signed
+from steelyard.analysis.target import changed_part, target_changes, target_label
 from steelyard.analysis.wording import day
 from steelyard.decide.assignment import arm_of, is_exposed
 from steelyard.decide.experiment import (
@@ -61,7 +62,6 @@ from steelyard.store.logs import OnlineReading
 _SCALES = {"judge": "the judge", "rules": "rules, checks or rubric of the judge", "scorers": "the scorers"}
 _MOST_INCONCLUSIVE = 0.05
 """Of runs that were stored without the limit."""
-_NOT_SET = "not set"
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,27 +200,17 @@ def _method(plan: AbPlan, scored: _Evaluated, table: Table) -> str:
 
 def _arm(letter: str, header: RunHeader, other: RunHeader) -> ArmFacts:
     """What the arm is: its run, and everything in which it differs from the other."""
-    facts = [("run", header.id), *_own(header, other)]
+    facts = [("run", header.id), ("target", target_label(header)), *_own(header, other)]
     return ArmFacts(letter, letter, tuple(facts))
 
 
 def _own(header: RunHeader, other: RunHeader) -> Iterator[tuple[str, str]]:
-    own, others = dict(_settings(header.target)), dict(_settings(other.target))
-    for key in {**own, **others}:
-        if own.get(key) != others.get(key):
-            yield key, str(own.get(key, _NOT_SET))
+    for change in target_changes(header, other):
+        context, own, _ = changed_part(change.before, change.after)
+        yield change.name, context + own if change.before != change.after else "differs"
     for key, result in (("variants", _variants), ("judge", _judge)):
         if result(header) != result(other):
             yield key, result(header)
-
-
-def _settings(target: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Everything that a run tells of its target, one by one: groups of settings and of prompts are opened."""
-    for key, value in target.items():
-        if not isinstance(value, Mapping):
-            yield key, value
-        for name, inner in value.items() if isinstance(value, Mapping) else ():
-            yield name if key == "settings" else f"{key} {name}", inner
 
 
 def _variants(header: RunHeader) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from steelyard.analysis.compare.model import Comparison
-from steelyard.analysis.summary import target_name
+from steelyard.analysis.target import target_name
 from steelyard.decide.experiment import AbReport, Arm, Decided, Effect, Ruling
 from steelyard.report import document as doc
 from steelyard.report import format as fmt

@@ -7,7 +7,8 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from steelyard.analysis.summary import stored_summary, target_name
+from steelyard.analysis.summary import stored_summary
+from steelyard.analysis.target import target_name
 from steelyard.analysis.wording import day
 from steelyard.decide.baselines import BaselineDrift
 from steelyard.decide.history import History, HistoryRun, Trend, days, figure_by_slice

@@ -10,7 +10,8 @@ from typing import Any
 
 from steelyard.analysis.latency import percentiles
 from steelyard.analysis.model import SampleLine
-from steelyard.analysis.summary import is_partial, target_name
+from steelyard.analysis.summary import is_partial
+from steelyard.analysis.target import target_label
 from steelyard.analysis.wording import DIFFERENCE
 from steelyard.decide.gates import NARROW
 from steelyard.records import RunState, Verdict
@@ -209,7 +210,7 @@ def _pass_rate(report: Report) -> doc.Figure:
 
 def context(report: Report) -> list[str]:
     """Which run it is, of what, and when."""
-    target = clipped(target_name(report.header), 80)
+    target = clipped(target_label(report.header), 80)
     return [f"run {report.header.id}", *filter(None, [target, fmt.when(report.header.created_at)])]
 
 

@@ -609,6 +609,7 @@ def _header(
             load=load_of(limits),
             other_cases=suite.other_cases,
             asked_by=asked_by(suite.target, plan.variants, context),
+            target_name=suite.target.name,
             prices=_prices(suite, target, plan, context),
         ),
         n_planned=plan.n,

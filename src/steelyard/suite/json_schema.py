@@ -192,11 +192,10 @@ def _target(refs: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
         properties[name] = described
     return {
         "type": "object",
-        "description": "The system under test: one kind with its settings.",
-        "properties": properties,
+        "description": "The system under test: one kind with its settings, and if you like its name.",
+        "properties": {"name": {"type": "string", "minLength": 1, "description": "What runs call it."}} | properties,
         "additionalProperties": False,
-        "minProperties": 1,
-        "maxProperties": 1,
+        "oneOf": [{"required": [name]} for name in refs],
     }
 
 

@@ -6,6 +6,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -20,7 +21,7 @@ from steelyard.plugins import PLACE, own_source, raised_in_words
 from steelyard.records import RunHeader
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.build.suite import SURVEYED, build_suite
-from steelyard.suite.build.target import prompts_of, settle
+from steelyard.suite.build.target import checked_name, prompts_of, settle
 from steelyard.suite.case import CaseSurvey
 from steelyard.suite.cases import FileCases, ListCases, build_source
 from steelyard.suite.chosen_judge import chosen_members
@@ -260,13 +261,17 @@ def with_target(
     if name_or_kind is None and not settings:
         return suite
     kind, declared = _chosen(suite, name_or_kind)
+    name = declared.name if declared is not None else ""
     draft = Draft(Located(None, ""), suite.folder, allow=(*allowed(suite.folder, suite.allow), *allow))
+    if "name" in settings and "name" not in plugins.find("targets", kind).Settings.model_fields:
+        name = checked_name(settings["name"], (), draft)
+        settings = {key: value for key, value in settings.items() if key != "name"}
     spec: TargetSpec | None = settle(kind, _overlaid(declared, settings), (), draft)
     prompts = prompts_of(spec, (), draft)
     if draft.problems or spec is None:
         raise SuiteError([Problem(f"target {kind}: {problem.message}") for problem in draft.problems])
     retained = {name: text for name, text in suite.prompts.items() if name.startswith("variant ")}
-    return suite.changed(target=spec, prompts=prompts | retained)
+    return suite.changed(target=replace(spec, name=name), prompts=prompts | retained)
 
 
 def with_answers(suite: SuiteModel, file: str) -> SuiteModel:

@@ -436,6 +436,8 @@ class TargetSpec:
 
     kind: str
     settings: Any
+    name: str = ""
+    """Its key under `targets`, or the name that it declares; "" without one."""
 
 
 def _as_data(value: Any) -> Any:
@@ -495,7 +497,7 @@ class SuiteModel(Part):
         default=TargetSpec("", None),
         exclude=True,
         json_schema_extra=_NONE,
-        description="The system under test: one kind with its settings.",
+        description="The system under test: one kind with its settings, and if you like its name.",
     )
     targets: Annotated[dict[str, TargetSpec], InFile(dict[str, Anything])] = Field(
         default={}, exclude=True, description="Further targets, chosen by name with --target."

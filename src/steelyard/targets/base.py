@@ -289,25 +289,31 @@ def text_of(given: str | TextFile, target_context: TargetContext, what: str) -> 
 
 _WITH_REQUESTS = (*MODELS, "command", "http")
 _NOT_SENT = {"token", "price", "usage", "max_bytes", "connect_timeout", "trust_env", "start", "ready"}
+_STORED = ("settings", "more", "variants")
 _HIDDEN = "[secret]"
+_NUMBER = re.compile(r"[-+]?[\d.,]+")
+"""Of an option such as `--max-tokens`, whose name only looks like a secret's."""
 
 
 def asked_by(spec: TargetSpec, variants: Iterable[Variant], target_context: TargetContext) -> dict[str, Any] | None:
-    """What requests are made by, as plain data to store: settings, with the texts of their files, and variants.
+    """A target as plain data to store: settings, with the texts of their files, what else can change an answer, and
+    variants. Requests can be made again by it, and targets of two runs compared.
 
-    Values from the environment stand by name, what looks like a secret is left out. None for a kind that sends nothing.
+    Values from the environment stand by name, what looks like a secret is left out. None where settings are no model.
     """
     settings = spec.settings
-    if spec.kind not in _WITH_REQUESTS or not isinstance(settings, TargetSettings):
+    if not isinstance(settings, TargetSettings):
         return None
     stored = settings.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude=_NOT_SENT)
+    more = settings.model_dump(mode="json", exclude_defaults=True, include={"usage"})
     for name in type(settings).model_fields:
         if isinstance(value := getattr(settings, name), TextFile):
             stored[name] = text_of(value, target_context, f"target {spec.kind}, {name}")[0]
-    if getattr(settings, "start", None) is not None:
+    if (start := getattr(settings, "start", None)) is not None:
         stored["base_url"] = getattr(settings, "base", None)
+        more["start"] = start.identity()
     by_name = {variant.name: variant.values for variant in variants}
-    return {"settings": _without_secrets(stored), "variants": _without_secrets(by_name)}
+    return {name: _without_secrets(part) for name, part in zip(_STORED, (stored, more, by_name), strict=True)}
 
 
 def _without_secrets(value: Any) -> Any:
@@ -318,7 +324,22 @@ def _without_secrets(value: Any) -> Any:
         }
     if isinstance(value, str):
         return redact_known(value)
-    return [_without_secrets(item) for item in value] if isinstance(value, list) else value
+    return hidden_arguments([_without_secrets(item) for item in value]) if isinstance(value, list) else value
+
+
+def hidden_arguments(words: Iterable[Any]) -> list[Any]:
+    """The arguments of a command without the values of options that look like secrets, such as `--api-key`."""
+    results: list[Any] = []
+    option = False
+    for word in words:
+        name, sign, value = word.partition("=") if isinstance(word, str) else ("", "", "")
+        secret = name.startswith("-") and looks_secret(name)
+        if option and isinstance(word, str) and not _NUMBER.fullmatch(word):
+            results.append(_HIDDEN)
+        else:
+            results.append(f"{name}={_HIDDEN}" if secret and sign and not _NUMBER.fullmatch(value) else word)
+        option = secret and not sign
+    return results
 
 
 class NamedVariables(dict[str, str]):

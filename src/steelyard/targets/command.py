@@ -28,6 +28,7 @@ from steelyard.targets.base import (
     TextFile,
     TextFiller,
     Texts,
+    hidden_arguments,
     read_variable,
     text_filler,
     text_of,
@@ -294,7 +295,7 @@ class CommandTarget:
         """Kind, command line, a hash of stdin's template, and the names of the variables passed on."""
         named = sorted({*self._settings.env, *self._settings.secret_env})
         stdin = None if self._stdin_text is None else digest(self._stdin_text)
-        return {"kind": "command", "run": list(self._settings.run), "stdin": stdin, "env": named}
+        return {"kind": "command", "run": hidden_arguments(self._settings.run), "stdin": stdin, "env": named}
 
     def request_key(self, ask: Request) -> Any:
         """Arguments and stdin."""

@@ -15,7 +15,8 @@ from typing import Any
 from markupsafe import Markup
 from pydantic import Field
 
-from steelyard.analysis.summary import stored_summary, target_name
+from steelyard.analysis.summary import stored_summary
+from steelyard.analysis.target import target_name
 from steelyard.decide.baselines import baselines
 from steelyard.decide.history import Wanted, groupings_of, marks_between, read_history, why_no_trend
 from steelyard.errors import UsageError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from steelyard.analysis.summary import target_name
+from steelyard.analysis.target import target_name
 from steelyard.records import RunHeader
 from steelyard.report import document as doc
 from steelyard.report import format as fmt

@@ -19,6 +19,7 @@ from steelyard.analysis.compare.pairing import (
     unit_counts,
 )
 from steelyard.analysis.criteria import changed_values, criteria_of
+from steelyard.analysis.target import SettingChange, changes_text, target_changes
 from steelyard.analysis.wording import counted
 from steelyard.metrics.own import without_values
 from steelyard.metrics.registry import NONE
@@ -242,8 +243,11 @@ def _subjects(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
     if another_model:
         message = f"the model differs: {before or 'none named'} -> {after or 'none named'}"
         yield SignatureChange("model", Part.SUBJECT, message, before, after)
+    changes = target_changes(a.header, b.header)
+    texts = {part: tuple(item for item in changes if _part_of(item, a, b) == part) for part in ("prompts", "target")}
     if None not in (signed(a, "prompts"), signed(b, "prompts")) and signed(a, "prompts") != signed(b, "prompts"):
-        yield _hashed("prompts", "the prompts or variants differ", a, b)
+        text = changes_text(texts["prompts"])
+        yield _hashed("prompts", f"the prompts or variants differ{text and f': {text}'}", a, b)
     if _one_variant_each(a, b) and a.suite.variant_names != b.suite.variant_names:
         before, after = (run.suite.variant_names[0] or NONE for run in (a, b))
         yield SignatureChange("variant", Part.SUBJECT, f"the variant differs: {before} -> {after}", before, after)
@@ -253,9 +257,17 @@ def _subjects(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
         yield _hashed("target", message, a, b)
     elif settings[0] != settings[1]:
         keys = sorted(k for k in {*settings[0], *settings[1]} if settings[0].get(k) != settings[1].get(k))
-        yield _hashed("target", f"the target differs: {', '.join(keys)}", a, b)
+        yield _hashed("target", f"the target differs: {changes_text(texts['target']) or ', '.join(keys)}", a, b)
     elif signed(a, "target") != signed(b, "target") and not another_model:
         yield _hashed("target", "the target differs", a, b)
+
+
+def _part_of(change: SettingChange, a: ComparedRun, b: ComparedRun) -> str:
+    """The part of the signature that a setting is in: `prompts`, `model` or `target`."""
+    names = {name for run in (a, b) for name in run.header.target.get("prompts") or ()}
+    if change.name in names or change.name.startswith("variant "):
+        return "prompts"
+    return "model" if change.name == "model" else "target"
 
 
 def _one_variant_each(a: ComparedRun, b: ComparedRun) -> bool:

@@ -19,7 +19,7 @@ from steelyard.analysis.compare.model import (
     Part,
     Standing,
 )
-from steelyard.analysis.summary import target_name
+from steelyard.analysis.target import target_label
 from steelyard.decide.provenance import run_before
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
@@ -176,7 +176,7 @@ def runs(comparison: Comparison) -> list[tuple[str, str]]:
     sides = (("A", comparison.a, comparison.pairs.n_a), ("B", comparison.b, comparison.pairs.n_b))
     rows = []
     for side, header, size in sides:
-        when, target = fmt.when(header.created_at), clipped(target_name(header), 60)
+        when, target = fmt.when(header.created_at), clipped(target_label(header), 60)
         verdict = header.verdict.value if header.verdict else ""
         parts = (clipped(header.id, _LONGEST_NAME), when, target, fmt.counted(size, "sample"), verdict)
         rows.append((side, ", ".join(filter(None, parts))))

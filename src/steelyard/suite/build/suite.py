@@ -521,7 +521,7 @@ def _targets(raw: dict[str, Any], draft: Draft) -> tuple[TargetSpec | None, dict
     for name, given in (declared if isinstance(declared, dict) else {}).items():
         built = build_target(given, ("targets", name), draft)
         if built is not None:
-            named[name] = built
+            named[name] = built if built.name else replace(built, name=str(name))
             prompts_of(built, ("targets", name), draft)
     given = raw.get("target")
     cases = raw.get("cases")

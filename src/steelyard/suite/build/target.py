@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from pathlib import PurePath
 from typing import Any, get_args
@@ -17,11 +18,26 @@ from steelyard.suite.mapping import compile_template
 from steelyard.suite.models import TargetSpec, Variant
 from steelyard.suite.yaml import Place, meant_or_listed, result, shown
 
+_LONGEST_NAME = 100
+
 
 def build_target(raw: Any, place: Place, draft: Draft) -> TargetSpec | None:
-    """The target in `{kind: settings}`, or None with everything wrong noted."""
+    """The target in `{kind: settings}`, which may have a `name` besides, or None with everything wrong noted."""
+    name = ""
+    if isinstance(raw, dict) and "name" in raw and not plugins.is_known("targets", "name"):
+        raw = dict(raw)
+        name = checked_name(raw.pop("name"), (*place, "name"), draft)
     given = draft.one_kind(raw, "target", lambda: plugins.names("targets"), place)
-    return None if given is None else settle(given[0], given[1], (*place, given[0]), draft)
+    spec = None if given is None else settle(given[0], given[1], (*place, given[0]), draft)
+    return None if spec is None else replace(spec, name=name)
+
+
+def checked_name(given: Any, place: Place, draft: Draft) -> str:
+    """The name of a target; "" with a note for what cannot be one."""
+    if isinstance(given, str) and given.strip() == given and given.isprintable() and 0 < len(given) <= _LONGEST_NAME:
+        return given
+    draft.add_problem(f"a target's name is a text of at most {_LONGEST_NAME} characters; {result(given)}", place)
+    return ""
 
 
 def settle(kind: str, settings: Any, place: Place, draft: Draft) -> TargetSpec | None:
