@@ -117,7 +117,7 @@ class TestMistakes:
             ("pas_rate >= 0.9", "did you mean pass_rate?"),
             ("latency.p955 <= 1 s", "did you mean latency.p95?"),
             ("scores.name.average >= 0.9", "did you mean score.<component>.average?"),
-            ("variant.a.md.average >= 0.9", "a name that holds a dot is quoted"),
+            ("category.a.md.average >= 0.9", "a name that holds a dot is quoted"),
             ("pass_rate = 0.9", "write == or >="),
             ("pass_rate", "has none of the operators"),
             ("", "has none of the operators"),

@@ -353,13 +353,13 @@ def summarise_without(store: Store, header: RunHeader, cases: Collection[str]) -
     load_metrics(header)
     part = with_values(part, RunData(columns, suite), remaining)
     labels = _labels(store, header.id, suite)
-    rest = _columns_at(columns, remaining, place)
-    return summarise(rest, part, None, None, _listed_at(checks, "", remaining, place), items, None, None, labels), n_out
+    rest = columns_at(columns, remaining, place)
+    return summarise(rest, part, None, None, listed_at(checks, "", remaining, place), items, None, None, labels), n_out
 
 
-def _columns_at(columns: Columns, remaining: Array, place: Array) -> Columns:
+def columns_at(columns: Columns, remaining: Array, place: Array) -> Columns:
     """The columns of the samples that are kept, whose new places are given."""
-    listed = _listed_at(_listed_at(columns, "tag_", remaining, place), "finding_", remaining, place)
+    listed = listed_at(listed_at(columns, "tag_", remaining, place), "finding_", remaining, place)
     mine: dict[str, Any] = {
         name: value[remaining]
         for name in (field.name for field in fields(columns))
@@ -379,7 +379,7 @@ def _columns_at(columns: Columns, remaining: Array, place: Array) -> Columns:
     )
 
 
-def _listed_at(listed: L, prefix: str, remaining: Array, place: Array) -> L:
+def listed_at(listed: L, prefix: str, remaining: Array, place: Array) -> L:
     """What is listed by sample, of the samples that are kept: tags, findings or checks."""
     sample = getattr(listed, f"{prefix}sample")
     inside = remaining[sample.astype(int)]

@@ -20,6 +20,7 @@ from steelyard.cli.options import (
     store_url,
 )
 from steelyard.cli.output import console, print_json, print_line, show, show_document
+from steelyard.errors import UsageError
 from steelyard.report.format import one_line
 from steelyard.report.render.json import encode
 from steelyard.results.find import FoundRuns
@@ -33,7 +34,10 @@ if TYPE_CHECKING:
 
 @click.command("compare")
 @click.argument("a", metavar="A")
-@click.argument("b", metavar="B")
+@click.argument("b", metavar="B", required=False)
+@click.option(
+    "--variants", metavar="A B", nargs=2, help="Compare two variants of one run, paired by case; no call is made."
+)
 @click.option("--allow-mismatch", is_flag=True, help="Give a verdict although the signature or the truth differs.")
 @click.option("--markdown", metavar="FILE", type=FILE, help="Write the comparison as Markdown, too.")
 @click.option("--html", metavar="FILE", type=FILE, help="Write it as one self-contained HTML file, too.")
@@ -43,7 +47,8 @@ if TYPE_CHECKING:
 @as_json
 def compare_command(
     a: str,
-    b: str,
+    b: str | None,
+    variants: tuple[str, str] | None,
     allow_mismatch: bool,
     markdown: Path | None,
     html: Path | None,
@@ -66,7 +71,11 @@ def compare_command(
 
     Says also why the headline number moved: other cases, missing answers, scorers, truth, judge or the system. A's
     recorded answers are scored by B's suite for that, where the two signatures differ.
+
+    `steelyard compare RUN --variants short long` compares two variants of one run in the same way.
     """
+    if (b is None) == (variants is None):
+        raise UsageError("give two runs, or one run and --variants with two of its variants")
     options = AttributionOptions(suite, no_attribution, rejudge, max_cost, yes)
     options.refuse_what_does_nothing()
     explaining = ExplainOptions(explain, limit)
@@ -75,16 +84,24 @@ def compare_command(
         explaining.refuse_beside(**{"no-attribution": no_attribution})
     else:
         explaining.refuse_beside(suite=suite, rejudge=rejudge)
+    from steelyard.results.operations import compared_variants, shown_comparison
+
     with ExitStack() as closing:
         runs = FoundRuns(store_url, closing)
+        if b is None:
+            explaining.refuse_beside(variants=True)
+            if options != AttributionOptions():
+                raise UsageError(
+                    "--variants: both are of one run, and there is nothing to attribute: leave out the rest"
+                )
+            comparison = compared_variants(runs.find(a), variants or ("", ""), allow_mismatch=allow_mismatch)
+            sys.exit(show(shown_comparison(comparison), markdown, html, as_json=as_json))
         if explaining.asks_why:
             traced = options.traced(runs.find(a), runs.find(b), store_url, closing, allow_mismatch=allow_mismatch)
             sys.exit(explaining.why(*traced, as_json=as_json))
         if explaining.metric is not None:
             sys.exit(explaining.compared(runs.find(a), runs.find(b), allow_mismatch=allow_mismatch, as_json=as_json))
         comparison = options.compared(runs.find(a), runs.find(b), store_url, closing, allow_mismatch=allow_mismatch)
-    from steelyard.results.operations import shown_comparison
-
     sys.exit(show(shown_comparison(comparison), markdown, html, as_json=as_json))
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from steelyard.analysis.compare.model import Comparison
 from steelyard.analysis.target import shown_address, target_changes
 from steelyard.records import RunHeader
+from steelyard.suite.models import levels_of
 
 _PARTS = {
     "suite": "suite",
@@ -181,19 +182,13 @@ def _variants(a: RunHeader, b: RunHeader) -> Iterator[FactorChange]:
     before, after = (sorted(run.description.variant_names) for run in (a, b))
     if before == after:
         return
-    levels = [_levels(names[0]) if len(names) == 1 else {} for names in (before, after)]
+    levels = [levels_of(names[0]) if len(names) == 1 else {} for names in (before, after)]
     if levels[0] and levels[0].keys() == levels[1].keys():
         for name, level in levels[0].items():
             if level != levels[1][name]:
                 yield FactorChange("variant", f"{name} {level}", f"{name} {levels[1][name]}")
         return
     yield FactorChange("variant", *(_short(", ".join(name or "none" for name in names)) for names in (before, after)))
-
-
-def _levels(name: str) -> dict[str, str]:
-    """Factor to level of a variant such as `prompt=short, heat=0`; nothing when the name does not tell."""
-    pairs = [part.partition("=") for part in name.split(", ")]
-    return {key: level for key, _, level in pairs} if all(sign for _, sign, _ in pairs) else {}
 
 
 def _answered(before: Sequence[str], after: Sequence[str]) -> Iterator[FactorChange]:

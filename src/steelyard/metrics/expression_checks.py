@@ -89,6 +89,8 @@ class SuiteNames:
         """Those of a suite with its cases."""
         slices = {factor: list(counts) for factor, counts in suite.survey.slices.items()}
         slices |= {"variant": [name for name in suite.variant_names if name]}
+        for factor, levels in suite.variant_factors.items():
+            slices[f"variant.{factor}"] = list(dict.fromkeys(levels.values()))
         return cls.of_run(suite, slices if suite.survey.n else None)
 
     def bounds(self, expression: Expression) -> Bounds:
@@ -128,7 +130,11 @@ def missing_name(gate: Gate, names: SuiteNames) -> str | None:
     if not slices:
         fields = [factor for factor in names.slices if factor not in FACTORS]
         declare = f"this suite is not sliced by {gate.factor}{meant_or_listed(gate.factor, fields)}"
-        declare += f"; to slice by it write slices: [{gate.factor}]"
+        if gate.factor.startswith("variant."):
+            named = f"{gate.factor.removeprefix('variant.')}.{gate.slice}"
+            declare += f'; a name that holds a dot is quoted: variant."{named}".{gate.metric}'
+        else:
+            declare += f"; to slice by it write slices: [{gate.factor}]"
         return f"{gate.label}: {f'no case of this suite has a {gate.factor}' if gate.factor in FACTORS else declare}"
     missing = gate.slice not in (EVERY, NONE, *slices)
     return f"{gate.label}: {_no_such(gate.factor, gate.slice or '', slices)}" if missing else None

@@ -332,7 +332,7 @@ def parse_gate(text: str, kind: str = "gate") -> Gate:
 
 def is_factor(name: str) -> bool:
     """Whether a name is what samples are sliced by: `category`, `input.language`."""
-    return name in FACTORS or name.partition(".")[0] in SLICED
+    return name in FACTORS or name.partition(".")[0] in (*SLICED, "variant")
 
 
 def _sliced(names: list[str], label: str, sign: str) -> tuple[str | None, str | None, list[str]]:
@@ -344,7 +344,9 @@ def _sliced(names: list[str], label: str, sign: str) -> tuple[str | None, str | 
         factor = ".".join(names if is_field else names[:1])
         raise ValueError(f"{label}: {factor} needs a slice and a metric: {factor}.*.average {sign} ...")
     ends = (at for at in range(1, len(names) - 1) if find(names[at + 1 :]) is not None)
-    end = next(ends, len(names) - 2) if is_field else 1
+    # A single factor of the variants, `variant.prompt.short.average`, is read as such where no variant is so called.
+    of_factor = names[0] == "variant" and len(names) > 3 and find(names[2:]) is None and find(names[3:]) is not None
+    end = next(ends, len(names) - 2) if is_field else 2 if of_factor else 1
     factor = ".".join(path_step(name) if at and "." in name else name for at, name in enumerate(names[:end]))
     return factor, names[end], names[end + 1 :]
 

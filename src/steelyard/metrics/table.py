@@ -316,6 +316,12 @@ def cut(columns: Columns, suite: SuiteModel, absent: int) -> dict[str, Groups]:
     ):
         if any(name for name in names) and (codes >= 0).any():
             results[factor] = _ordered(factor, codes, [*names, NONE], suite, unit)
+    for factor, level_of in suite.variant_factors.items():
+        # Variants of which the suite knows nothing, if any, are of no level.
+        given = [level_of.get(name, "") for name in columns.variants]
+        levels = list(dict.fromkeys(level for level in level_of.values() if level in given))
+        codes = translated(columns.variant, [levels.index(level) if level else len(levels) for level in given])
+        results[f"variant.{factor}"] = Groups([*levels, *([NONE] if "" in given else [])], codes, unit)
     if len(columns.tag):
         n_tags = len(columns.tags)
         pair, _ = distinct(columns.tag_sample.astype(int) * n_tags + columns.tag)

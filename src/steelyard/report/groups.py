@@ -20,6 +20,9 @@ from steelyard.store.selection import Selection
 from steelyard.suite.models import Component
 
 _MOST_GROUPS = 20
+_LONGEST_NAME = 40
+_FEWEST = 2
+"""Variants that the shortest report shows."""
 _NO_WEIGHT = "has no weight in the score"
 _NOTHING = Proportion(Estimate(None, 0), 0, 0)
 _GAUGE = Column("0 to 100 %", Kind.GAUGE)
@@ -42,17 +45,37 @@ def slices(report: Report, factor: str) -> Table:
     average, interval, n = doc.estimate(lambda group: group.average, "Average")
     # Which variant is best is said below the criteria by variant where there are some.
     best = report.summary.best_variant if factor == "variant" and not report.decision.by_variant else None
+    name = factor.removeprefix("variant.")
     return doc.table(
-        f"By {factor}" + (f" (pass: {report.summary.passing})" if report.summary.passing else ""),
+        f"By {name}" + (f" (pass: {report.summary.passing})" if report.summary.passing else ""),
         groups,
-        (doc.words(fmt.heading(factor)), lambda group: group.name),
+        (doc.words(fmt.heading(name)), lambda group: group.name),
         *(average, interval, (_GAUGE, lambda group: _gauge(group.average))),
         *doc.estimate(lambda group: group.pass_rate, "Pass rate")[:2],
         n,
-        selection=lambda group: Selection.of_slice(factor, group.name),
+        selection=lambda group: None if factor.startswith("variant.") else Selection.of_slice(factor, group.name),
         note="; ".join(notes),
         conclusion="" if best is None else best.sentence,
         signature=OF_A_RUN,
+    )
+
+
+def variants(report: Report, most: int) -> Table:
+    """The variants of a run that has several, for a screen: of many, the highest averages, and which is best if there
+    is room for more than two."""
+    groups = report.summary.slices.get("variant", [])
+    if len(groups) < 2:
+        return doc.NO_TABLE
+    shown = groups if len(groups) <= most else sorted(groups, key=lambda group: -(group.average.value or 0.0))[:most]
+    best, longest = (report.summary.best_variant, _LONGEST_NAME) if most > _FEWEST else (None, _LONGEST_NAME // 2)
+    return doc.table(
+        "By variant" + ("" if len(shown) == len(groups) else f" (the highest averages of {len(groups):,})"),
+        shown,
+        (doc.words("Variant"), lambda group: fmt.clipped(group.name, longest)),
+        *doc.estimate(lambda group: group.average, "Average"),
+        *([doc.value(lambda group: group.pass_rate, "Pass rate")] if report.summary.passing else []),
+        selection=lambda group: Selection(variant=group.name),
+        conclusion="" if best is None else best.sentence,
     )
 
 

@@ -97,6 +97,7 @@ def brief(report: Report, more: Sequence[doc.Block] = (), next_step: str = "") -
         if report.decision.verdict is not Verdict.INVALID:
             blocks += [
                 *section("Overall", doc.Facts(_headline_figures(report, size))),
+                *table_section(groups.variants(report, max(2, 2 * size))),
                 *table_section(gates.failing(report, size)),
                 *_fix_first(report, min(size, _MOST_WORTH)),
                 *_worst_cases(report, size),

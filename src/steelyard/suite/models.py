@@ -430,6 +430,12 @@ class Variant:
     values: dict[str, Any] = field(default_factory=dict)
 
 
+def levels_of(name: str) -> dict[str, str]:
+    """Factor to level of a variant such as `prompt=short, heat=0`; nothing when the name does not tell."""
+    pairs = [part.partition("=") for part in name.split(", ")]
+    return {key: level for key, _, level in pairs} if all(sign for _, sign, _ in pairs) else {}
+
+
 @frozen
 class TargetSpec:
     """A target by kind with its validated settings (a pydantic model of that kind)."""
@@ -614,6 +620,16 @@ class SuiteModel(Part):
     def computed(self) -> tuple[Component, ...]:
         """The components that a scorer scores."""
         return tuple(component for component in self.components if component.kind == "component")
+
+    @property
+    def variant_factors(self) -> dict[str, dict[str, str]]:
+        """Of variants of several factors, each factor that has several levels: by variant, its level."""
+        levels = {name: levels_of(name) for name in self.variant_names}
+        factors = list(next(iter(levels.values()), {}))
+        if len(factors) < 2 or any(list(item) != factors for item in levels.values()):
+            return {}
+        results = {factor: {name: item[factor] for name, item in levels.items()} for factor in factors}
+        return {factor: by_name for factor, by_name in results.items() if len({*by_name.values()}) > 1}
 
     @property
     def variant_names(self) -> tuple[str, ...]:

@@ -178,7 +178,9 @@ def runs(comparison: Comparison) -> list[tuple[str, str]]:
     for side, header, size in sides:
         when, target = fmt.when(header.created_at), clipped(target_label(header), 60)
         verdict = header.verdict.value if header.verdict else ""
-        parts = (clipped(header.id, _LONGEST_NAME), when, target, fmt.counted(size, "sample"), verdict)
+        variant = header.description.variant_names[0] if len(header.description.variant_names) == 1 else ""
+        variant = variant and f"variant {clipped(variant, _LONGEST_NAME)}"
+        parts = (clipped(header.id, _LONGEST_NAME), when, target, variant, fmt.counted(size, "sample"), verdict)
         rows.append((side, ", ".join(filter(None, parts))))
     return rows
 

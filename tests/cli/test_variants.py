@@ -1,0 +1,157 @@
+"""Variants of one run: in the default report, by single factor, and compared with each other."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+
+import steelyard
+from parts.command import invoke
+from steelyard.errors import SuiteError, UsageError
+from steelyard.suite.load import load_suite
+
+VARIANTS = {"prompt": ["short", "long"], "model": ["small", "large"]}
+CASES = [f"c{number}" for number in range(8)]
+WRONG = {
+    "prompt=short, model=small": {"c0", "c1", "c2", "c3"},
+    "prompt=short, model=large": {"c0", "c1", "c4"},
+    "prompt=long, model=small": {"c5"},
+    "prompt=long, model=large": set(),
+}
+SHORT, LONG = "prompt=short, model=small", "prompt=long, model=small"
+
+
+@pytest.fixture
+def matrix(tmp_path, monkeypatch):
+    """A suite of two factors with recorded answers, each wrong where WRONG says."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    rows = [
+        {"case": case, "variant": name, "repeat": repeat, "answer": f"{'no' if case in wrong else case} {repeat}"}
+        for name, wrong in WRONG.items()
+        for case in CASES
+        for repeat in range(2)
+    ]
+    (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    suite = {
+        "suite": "matrix",
+        "cases": [{"id": case, "input": case, "expected": case} for case in CASES],
+        "target": {"recorded": "answers.jsonl"},
+        "variants": VARIANTS,
+        "repeats": 2,
+        "score": {"answer": {"contains": {"expected": "expected"}}},
+        "pass": "50 %",
+    }
+    (tmp_path / "suite.yaml").write_text(yaml.safe_dump(suite, sort_keys=False), encoding="utf-8")
+    return lambda *arguments, code=0: invoke(*arguments, "--store", "runs.db", code=code)
+
+
+def test_the_default_report_has_the_variants_and_which_is_best(matrix):
+    text = matrix("run", ".")
+    # 4, 3, 1 and 0 of 8 cases are wrong, in both repeats
+    rows = {"prompt=short, model=small": "50.0 %", "prompt=short, model=large": "62.5 %"}
+    rows |= {"prompt=long, model=small": "87.5 %", "prompt=long, model=large": "100.0 %"}
+    lines = text.splitlines()
+    for name, value in rows.items():
+        assert any(name in line and value in line and " 16 " in line for line in lines), text
+    assert "cannot tell which variant is best: prompt=long, model=large leads with 100.0 %" in text
+
+
+def test_every_factor_has_its_figures(matrix):
+    matrix("run", ".")
+    slices = json.loads(matrix("report", "LAST", "--json"))["slices"]
+    found = {
+        (factor, item["name"]): (item["average"]["value"], item["average"]["n"])
+        for factor in ("variant.prompt", "variant.model")
+        for item in slices[factor]
+    }
+    # short is wrong in 4 + 3 of 16 cells, long in 1 + 0; small in 4 + 1, large in 3 + 0
+    assert found == {
+        ("variant.prompt", "short"): (1 - 7 / 16, 32),
+        ("variant.prompt", "long"): (1 - 1 / 16, 32),
+        ("variant.model", "small"): (1 - 5 / 16, 32),
+        ("variant.model", "large"): (1 - 3 / 16, 32),
+    }
+    # Repeats and models of a case are no new evidence: wider than Wilson's interval of 18 of 32, [39.3, 71.8].
+    short = slices["variant.prompt"][0]["average"]
+    assert short["low"] < 0.393
+    assert short["high"] > 0.718
+    text = matrix("report", "LAST", "--full")
+    assert "By prompt" in text
+    assert "By model" in text
+
+
+def test_gates_can_name_a_level_of_a_factor(matrix):
+    matrix("run", ".")
+    matrix("gate", "LAST", "--gate", "variant.prompt.long.pass_rate >= 90 %")
+    matrix("gate", "LAST", "--gate", "variant.prompt.*.pass_rate >= 90 %", code=1)
+
+
+@pytest.mark.parametrize(
+    ("gate", "message"),
+    [
+        ("variant.prompt.medium.pass_rate >= 90 %", "there is no variant.prompt 'medium'; there are: short, long"),
+        ("variant.a.md.average >= 90 %", 'a name that holds a dot is quoted: variant."a.md".average'),
+    ],
+)
+def test_a_gate_on_a_level_that_is_not_there_is_a_mistake(matrix, tmp_path, gate, message):
+    file = tmp_path / "suite.yaml"
+    file.write_text(file.read_text(encoding="utf-8") + yaml.safe_dump({"gates": [gate]}), encoding="utf-8")
+    with pytest.raises(SuiteError) as error:
+        load_suite(".")
+    assert message in str(error.value)
+
+
+def figures(comparison):
+    names = ("a", "b", "difference", "p", "verdict", "n")
+    return {item["name"]: [item.get(name) for name in names] for item in comparison["metrics"]}
+
+
+def test_two_variants_of_a_run_compare_as_two_runs_of_one_variant_each(matrix):
+    matrix("run", ".")
+    both = json.loads(matrix("compare", "LAST", "--variants", SHORT, LONG, "--json", code=4))
+    for name in (SHORT, LONG):
+        matrix("run", ".", "--only", f"variant={name}")
+    apart = json.loads(matrix("compare", "LAST~1", "LAST", "--json", "--no-attribution", code=4))
+    assert both["pairs"] == apart["pairs"]
+    assert both["pairs"]["n_a"] == both["pairs"]["n_b"] == 16
+    assert figures(both) == figures(apart)
+    assert both["codes"] == apart["codes"]
+    # c0 to c3 become right and c5 wrong, in both repeats: +3 of 8 cases
+    pass_rate = next(item for item in both["metrics"] if item["name"] == "pass_rate")
+    assert pass_rate["difference"]["value"] == pytest.approx(3 / 8)
+
+
+def test_the_comparison_names_the_variants_and_makes_no_call(matrix, tmp_path):
+    matrix("run", ".")
+    (tmp_path / "answers.jsonl").unlink()
+    text = matrix("compare", "LAST", "--variants", SHORT, LONG, code=4)
+    assert "the variant differs: prompt=short, model=small -> prompt=long, model=small" in text
+    assert "8 fixed, 2 broken, 6 unchanged of 16 comparable pairs (8 cases)" in text
+    assert len(json.loads(matrix("runs", "--json"))) == 1
+
+
+def test_two_variants_compare_from_python(matrix):
+    matrix("run", ".")
+    shown = steelyard.compare("LAST", variants=(SHORT, LONG), store="runs.db")
+    assert (shown.result.pairs.n_a, shown.result.headline.verdict.value) == (16, "cannot tell")
+    with pytest.raises(UsageError, match="give two runs, or one run and the names of two of its variants"):
+        steelyard.compare("LAST", store="runs.db")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--variants", SHORT, "long"], "has no variant 'long'"),
+        (["--variants", SHORT, SHORT], "name two"),
+        ([], "give two runs, or one run and --variants"),
+        (["LAST", "--variants", SHORT, LONG], "give two runs, or one run and --variants"),
+        (["--variants", SHORT, LONG, "--rejudge", "3"], "nothing to attribute"),
+        (["--variants", SHORT, LONG, "--explain", "pass_rate"], "do not go together"),
+    ],
+)
+def test_what_cannot_be_compared_is_a_clear_mistake(matrix, arguments, message):
+    matrix("run", ".")
+    assert message in matrix("compare", "LAST", *arguments, code=2)
