@@ -133,7 +133,7 @@ def test_files_are_written_beside_what_is_printed(folder, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("LAST",), "Missing argument 'B'"),
+        (("LAST",), "give two runs, or one run and --variants"),
         (("LAST", "nobody"), "nobody"),
         (("LAST", "gone.json"), "there is no snapshot at gone.json"),
         (("LAST", "words/cases.json"), "there is no snapshot at words/cases.json"),
