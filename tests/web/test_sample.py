@@ -9,7 +9,7 @@ from PIL import Image
 
 from parts.mixed_run import put_ended
 from parts.stored import case, header, sample
-from steelyard.records import CallResult, Finding
+from steelyard.records import CallResult, Finding, Score
 from steelyard.suite.case import Attachment
 
 
@@ -24,14 +24,33 @@ def with_text(of, text, **changes):
 
 
 def test_fields_that_differ_are_marked_and_others_are_not(store, client):
-    held = case(1)
-    put(store, (with_text(held, '{"title": "Thing 1", "year": 1900}', step="whole"), held))
+    held = case(1, expected={"title": "Thing 1", "year": 1901, "total": 1})
+    read = [("title", "title", None), ("year", "year", "made.year")]
+    components = [{"name": name, "params": {"expected": f"expected.{truth}", "answer": at}} for name, truth, at in read]
+    answer = '{"title": "Thing 1", "year": 1901, "made": {"year": 1900}, "total": 2}'
+    suite = header("demo-1").suite | {"components": components}
+    put(store, (with_text(held, answer, step="whole"), held), suite=suite)
     data = client.get("/api/runs/demo-1/samples/0").json()
-    assert [(item["name"], item["expected"], item["got"], item["same"]) for item in data["fields"]] == [
-        ("title", "Thing 1", "Thing 1", True),
-        ("year", 1901, 1900, False),
+    names = ("name", "truth", "scored_by", "expected", "got", "differs")
+    assert [tuple(item[name] for name in names) for item in data["fields"]] == [
+        ("title", "title", "title", "Thing 1", "Thing 1", False),
+        ("made.year", "year", "year", 1901, 1900, True),
+        # No scorer reads these: that they have the same name, or another value, means nothing.
+        ("total", "total", "", 1, 2, False),
+        ("year", "year", "", None, 1901, False),
     ]
-    assert client.get("/runs/demo-1/samples/0").text.count('class="differs"') == 1
+    page = client.get("/runs/demo-1/samples/0").text
+    assert page.count('class="differs"') == 1
+    assert "truth: year" in page
+
+
+def test_what_a_scorer_accepts_is_no_difference(store, client):
+    held = case(1, expected={"year": 1901})
+    components = [{"name": "year", "params": {"expected": "expected.year", "answer": None}}]
+    suite = header("demo-1").suite | {"components": components}
+    near = with_text(held, '{"year": 1902}', step="whole", scores=(Score("year", 1.0),))
+    put(store, (near, held), suite=suite)
+    assert 'class="differs"' not in client.get("/runs/demo-1/samples/0").text
 
 
 def test_a_text_that_was_expected_is_compared_word_by_word(store, client):

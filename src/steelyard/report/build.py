@@ -37,7 +37,8 @@ from steelyard.scoring.extract import Extracted, SchemaValidator, extract_json
 from steelyard.store.base import Store
 from steelyard.store.excerpt import Excerpt
 from steelyard.store.selection import Selection
-from steelyard.suite.case import Case
+from steelyard.suite.case import MISSING, Case, compile_path, path_step, split_path
+from steelyard.suite.models import Component
 
 _N_WORST = 10
 _N_SLOWEST = 5
@@ -176,7 +177,7 @@ def _extraction(header: RunHeader) -> Callable[[Sample], Extracted | None]:
 
     def extracted(sample: Sample) -> Extracted | None:
         text = sample.call_result.text
-        if text is None or shape.format != "json" or (sample.step is None and sample.outcome is not Outcome.MALFORMED):
+        if text is None or shape.format == "text" or (sample.step is None and sample.outcome is not Outcome.MALFORMED):
             return None
         return extract_json(text, validator, repair=shape.repair)
 
@@ -230,7 +231,7 @@ class ShownSample:
     request: Any
     detail: SampleDetail
     fields: Sequence[Mapping[str, Any]]
-    """Each field of the truth beside what the answer has there."""
+    """Each place that a scorer reads, and the other fields, of the truth beside what the answer has there."""
     best: str = ""
     """Of a malformed answer, the part that is nearest to what was asked for."""
 
@@ -297,7 +298,8 @@ def shown_sample(header: RunHeader, excerpt: Excerpt, request: Any) -> ShownSamp
     read = None if found is None else found.value
     judgement, alone = judgement_reader(header)(sample, case), sample.step in (None, "whole")
     detail = sample_detail(sample, case, None if alone else read, judgement, failing_flags(header))
-    fields = list(_fields(case.expected, read, header.description.answer.schema_data))
+    described = header.description
+    fields = _fields(sample, case, read, described.components, described.answer.schema_data)
     return ShownSample(header, excerpt, request, detail, fields, "" if found is None else found.best)
 
 
@@ -320,9 +322,8 @@ def _call_facts(call: CallResult) -> Iterator[tuple[str, str]]:
 
 def _fields_table(fields: Sequence[Mapping[str, Any]]) -> doc.Table:
     def name(field: Mapping[str, Any]) -> str:
-        # Lists and groups are scored by their parts.
-        differs = field["asked"] and field["answered"] and not field["same"] and not field["nested"]
-        return f"{'!= ' if differs else ''}{field['name']}"
+        of_truth = f" (truth: {field['truth']})" if field["truth"] != field["name"] else ""
+        return f"{'!= ' if field['differs'] else ''}{field['name']}{of_truth}"
 
     def cell(value: Any, none: str) -> str:
         return none if value is None else fmt.laid_out(value)
@@ -337,22 +338,61 @@ def _fields_table(fields: Sequence[Mapping[str, Any]]) -> doc.Table:
     )
 
 
-def _fields(expected: Any, got: Any, schema: Mapping[str, Any] | None) -> Iterator[dict[str, Any]]:
-    """Each field of a truth beside what the answer has there, and whether they are the same."""
-    if not isinstance(expected, Mapping) or not isinstance(got, Mapping):
-        return
+def _fields(
+    sample: Sample, case: Case, got: Any, components: Sequence[Component], schema: Mapping[str, Any] | None
+) -> list[dict[str, Any]]:
+    """Each place that a scorer reads, the truth beside what the answer has there, and whether they differ; then the
+    other fields of truth and answer by name, in which nothing is marked: equal names need not mean the same."""
+    if not isinstance(got, Mapping | list):
+        return []
+    rows = list(_scored_fields(sample, case, got, components))
+    expected = case.expected if isinstance(case.expected, Mapping) else {}
+    if not isinstance(got, Mapping) or (not expected and not rows):
+        return rows
+    of_truth, of_answer = ({_first_step(row[side]) for row in rows} for side in ("truth", "name"))
+    truth = {name: value for name, value in expected.items() if name not in of_truth}
+    others = {name: value for name, value in got.items() if name not in of_answer}
     # A truth may have more than answers are asked for: what else is right, say, or what only people want to know.
-    named = (schema or {}).get("properties") or expected
-    for name in list(dict.fromkeys([*expected, *got]))[:_MOST_COMPARED]:
-        before, after = expected.get(name), got.get(name)
-        # Numbers and texts of the same value are the same to a reader; how they were scored stands below.
-        same = before == after or _text(before) == _text(after)
-        nested = isinstance(before, Mapping | list) or isinstance(after, Mapping | list)
-        yield {"name": str(name), "expected": before, "got": after, "same": same, "asked": name in expected} | {
-            # Lists and groups are scored by their parts: that they are written otherwise says nothing yet.
-            "nested": nested,
-            "answered": name in named or name in got,
-        }
+    named = {*((schema or {}).get("properties") or expected), *got}
+    rows += [
+        _field(str(name), truth.get(name), others.get(name))
+        | {"asked": name in truth, "answered": name in named, "differs": False}
+        for name in {**truth, **others}
+    ]
+    return rows[:_MOST_COMPARED]
+
+
+def _first_step(path: str) -> str:
+    return str(next(iter(split_path(path)), ""))
+
+
+def _scored_fields(sample: Sample, case: Case, got: Any, components: Sequence[Component]) -> Iterator[dict[str, Any]]:
+    scores = {score.name: score.value for score in sample.scores}
+    done = set()
+    for component in components:
+        path, at = (component.params.get(name) for name in ("expected", "answer"))
+        at = path_step(component.name) if at is None else at
+        truth = f"{path}." if isinstance(path, str) else ""
+        if not truth.startswith("expected.") or not isinstance(at, str) or not at or (path, at) in done:
+            continue
+        done.add((path, at))
+        values = [compile_path(str(path))(case), compile_path(at)(got)]
+        before, after = (None if value is MISSING else value for value in values)
+        row = _field(at, before, after)
+        # What a scorer accepts in full is no difference to it.
+        full = scores.get(component.name) == component.scale[1]
+        differs = before is not None and not row["same"] and not full
+        shown = truth.removeprefix("expected.").removesuffix(".")
+        more = {"asked": values[0] is not MISSING, "answered": True, "differs": differs, "scored_by": component.name}
+        yield row | more | {"truth": shown}
+
+
+def _field(name: str, before: Any, after: Any) -> dict[str, Any]:
+    # Numbers and texts of the same value are the same to a reader; how they were scored stands below.
+    same = before == after or _text(before) == _text(after)
+    nested = isinstance(before, Mapping | list) or isinstance(after, Mapping | list)
+    base = {"name": name, "expected": before, "got": after, "same": same, "nested": nested}
+    return base | {"truth": name, "scored_by": ""}
 
 
 def _text(value: Any) -> str:
