@@ -13,6 +13,7 @@ from parts.judged_samples import judged
 from parts.stored import case, header, sample
 from steelyard.errors import StoreError
 from steelyard.records import CallResult
+from steelyard.store import deletion
 from steelyard.store.sql import open_store
 
 
@@ -107,3 +108,26 @@ def write_until_refused(told: Connection, url: str, longest_file: int) -> None:
             number += 1
     except StoreError as error:
         told.send((number, str(error)))
+
+
+def hold_open(told: Connection, url: str) -> None:
+    """Have a store open until told to close it."""
+    store = open_store(url)
+    store.runs()
+    told.send("ready")
+    told.recv()
+    store.close()
+
+
+def delete_and_stop(told: Connection, url: str, run_ids: list[str], steps: int) -> None:
+    """Delete runs, and tell and wait for ever after so many steps."""
+    left = iter(range(steps))
+
+    def pause(_seconds: float) -> None:
+        if next(left, None) is None:
+            told.send("stopped")
+            told.recv()
+
+    deletion.time.sleep = pause
+    store = open_store(url)
+    deletion.delete_runs(store, deletion.plan_deletion(store, run_ids, ()), ())

@@ -15,7 +15,8 @@ from parts.stored import case, header, sample
 from steelyard.errors import StoreError, UsageError
 from steelyard.records import CallResult, Owner, RunFacts, RunState
 from steelyard.store import copy as copy_module
-from steelyard.store.copy import NOT_COPIED, OF_A_RUN, REST, copy_store, delete_runs
+from steelyard.store.copy import NOT_COPIED, OF_A_RUN, REST, copy_store
+from steelyard.store.deletion import delete_runs, plan_deletion
 from steelyard.store.logs import SENT, BaselineEntry, Delivery, OnlineReading
 from steelyard.store.people import LabelRecord, Plan, Queue
 from steelyard.store.snapshot import write_snapshot
@@ -72,7 +73,7 @@ def fill_store(store: SqlStore) -> None:
     store.cache([("key", {"text": "cached"})])
     store.log_reading(OnlineReading("live", 7.0, 100, "CANNOT TELL", {"planned": 200}))
     store.create_run(header("gone-1", created_at=1003.0, state=RunState.INTERRUPTED))
-    delete_runs(store, ["gone-1"], ())
+    delete_runs(store, plan_deletion(store, ["gone-1"], ()), ())
 
 
 def copied(source: SqlStore, target: SqlStore) -> copy_module.Copied:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -11,14 +12,22 @@ from parts.command import invoke
 from parts.every_part import fill_with_everything
 from parts.judged_samples import judged
 from parts.small_suite import write_suite
+from parts.store_processes import StoreProcess, delete_and_stop, go_at_once, hold_open, write_batches
 from parts.stored import case, header, sample
 from steelyard.errors import RunNotFound
 from steelyard.records import CallResult, RunFacts, RunState
-from steelyard.store.copy import OF_A_RUN, delete_runs, plan_deletion
+from steelyard.store import deletion
+from steelyard.store.copy import OF_A_RUN
+from steelyard.store.deletion import Deletion, plan_deletion, unfinished_deletions
+from steelyard.store.deletion import delete_runs as delete_planned
 from steelyard.store.logs import BaselineEntry
 from steelyard.store.people import LabelRecord, Plan, Queue
 from steelyard.store.snapshot import write_snapshot
 from steelyard.store.sql import SqlStore, open_store
+
+
+def delete_runs(store: SqlStore, run_ids: list[str], going_on: Collection[str]) -> Deletion:
+    return delete_planned(store, plan_deletion(store, run_ids, going_on), going_on)
 
 
 def put(store: SqlStore, name: str, *numbers: int, rescored: str | None = None, **facts: object) -> None:
@@ -134,6 +143,134 @@ def test_the_file_becomes_smaller_and_no_number_is_given_twice(tmp_path: Path) -
     # The deleted run had number 2.
     assert numbers == {"a-1": 1, "c-1": 3}
     store.close()
+
+
+def test_others_write_and_read_between_the_steps_of_a_deletion(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, other = open_store(url), open_store(url)
+    put(store, "gone-1", *range(300))
+    put(store, "gone-2", *range(250, 500))
+    put(store, "stays-1", *range(200, 300))
+    other.create_run(header("new-1", created_at=1.0))
+    seen: list[list[str]] = []
+
+    def pause(_seconds: float) -> None:
+        # In the place of the pause, another connection writes: it needs no luck to find the store free.
+        of = case(1_000 + len(seen))
+        other.add_samples("new-1", [sample(of, len(seen))], [of])
+        seen.append([run.id for run in other.runs()])
+        with pytest.raises(RunNotFound):
+            other.columns("gone-1")
+
+    monkeypatch.setattr(deletion.time, "sleep", pause)
+    delete_runs(store, ["gone-1", "gone-2"], ())
+    assert len(seen) > 20
+    # Never a run in part: it is there with all its samples, or not at all.
+    assert all(ids == ["stays-1", "new-1"] for ids in seen)
+    assert rows(store, "deletions") == 0
+    assert len(list(other.samples("new-1"))) == len(seen)
+    assert [of.id for of in store.cases("stays-1")] == [case(number).id for number in range(200, 300)]
+    assert rows(store, "cases") == 100 + len(seen)
+    for each in (store, other):
+        each.close()
+
+
+def test_the_file_is_not_rewritten_while_another_process_has_it_open(tmp_path: Path) -> None:
+    url = str(tmp_path / "runs.db")
+    store = open_store(url)
+    for name in ("a-1", "b-1"):
+        put(store, name, *range(500))
+    reader = StoreProcess(hold_open, url)
+    assert reader.read() == "ready"
+    size = Path(url).stat().st_size
+    done = delete_runs(store, ["a-1"], ())
+    assert (done.not_shrunk, done.freed) == ("another process has the store open", 0)
+    assert Path(url).stat().st_size >= size
+    reader.go()
+    assert reader.end() == 0
+    done = delete_runs(store, ["b-1"], ())
+    assert (done.not_shrunk, (done.freed or 0) > size / 2) == ("", True)
+    # The file is written as before.
+    with store.database.reading() as session:
+        assert session.execute("PRAGMA journal_mode") == [("wal",)]
+        assert session.execute("PRAGMA integrity_check") == [("ok",)]
+    store.close()
+
+
+def test_two_processes_write_on_while_25_runs_are_deleted(url: str) -> None:
+    store = open_store(url)
+    names = [f"small-{number}" for number in range(25)]
+    for name in names:
+        put(store, name, *range(40))
+    writers = [StoreProcess(write_batches, url, f"writer-{number}", 30) for number in range(2)]
+    go_at_once(writers)
+    done = delete_runs(store, names, ())
+    assert len(done.runs) == 25
+    assert [writer.end() for writer in writers] == [0, 0]
+    assert {run.id for run in store.runs()} == {"writer-0", "writer-1"}
+    for number in range(2):
+        assert [one.position for one, _ in store.samples(f"writer-{number}")] == list(range(300))
+    assert {table: rows(store, table) for table in ("samples", "calls", "deletions")} == {
+        "samples": 600,
+        "calls": 600,
+        "deletions": 0,
+    }
+    store.close()
+
+
+def test_a_deletion_that_was_killed_is_finished_by_the_next(url: str) -> None:
+    store = open_store(url)
+    put(store, "stays-1", 1, 2)
+    tables = (*OF_A_RUN, "runs", "cases")
+    before = {table: rows(store, table) for table in tables}
+    for name in ("a-1", "b-1"):
+        put(store, name, *range(300))
+    killed = StoreProcess(delete_and_stop, url, ["a-1", "b-1"], 4)
+    assert killed.read() == "stopped"
+    killed.kill()
+    killed.end()
+    assert [run.id for run in store.runs()] == ["stays-1"]
+    assert (unfinished_deletions(store), rows(store, "samples") > 2) == (["a-1", "b-1"], True)
+    assert {run.id for run in store.deleted_runs()} == {"a-1", "b-1"}
+    assert "the deletion of 2 runs is not finished (a-1, b-1)" in invoke("runs", "--store", url)
+    # The same command again finishes it; so does one without a name.
+    assert "2 runs deleted" in invoke("runs", "delete", "a-1", "b-1", "--yes", "--store", url)
+    assert {table: rows(store, table) for table in tables} == before
+    assert unfinished_deletions(store) == []
+    assert len(list(store.samples("stays-1"))) == 2
+    assert "name the runs to delete" in invoke("runs", "delete", "--store", url, code=2)
+    store.close()
+
+
+def test_a_row_is_deleted_without_a_search_of_the_rows_of_other_runs(tmp_path: Path) -> None:
+    def work(others: int) -> int:
+        """Thousands of steps of SQLite's machine."""
+        url = str(tmp_path / f"{others}.db")
+        store, second = open_store(url), open_store(url)
+        put(store, "other-1", *range(10_000, 10_000 + others))
+        put(store, "gone-1", *range(200))
+        planned, steps = plan_deletion(store, ["gone-1"], ()), [0]
+
+        def count() -> None:
+            steps[0] += 1
+
+        second.runs()
+        store.database._connection().set_progress_handler(count, 1_000)
+        delete_planned(store, planned, ())
+        for each in (store, second):
+            each.close()
+        return steps[0]
+
+    # 600 rows (calls, samples, cases), each searched for among 3,000 samples, were 100 times as many.
+    assert work(3_000) < 2 * work(30)
+
+
+def test_a_run_that_is_deleted_while_it_is_read_does_not_end_early(store: SqlStore) -> None:
+    put(store, "a-1", *range(700))
+    reading = store.samples("a-1")
+    next(reading)
+    delete_runs(store, ["a-1"], ())
+    with pytest.raises(RunNotFound, match="deleted while it was read"):
+        list(reading)
 
 
 def test_the_commands_say_sizes_ask_and_keep_the_newest(tmp_path, monkeypatch):

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from steelyard.engine.plan import RunOptions
     from steelyard.records import RunHeader
     from steelyard.stats.intervals import Estimate
+    from steelyard.store.deletion import Deletion
     from steelyard.store.excerpt import Repeat
     from steelyard.store.sql import SqlStore
     from steelyard.suite.models import SuiteModel
@@ -199,21 +200,23 @@ def list_runs(suite: str | None, last: int, store_url: str | None, as_json: bool
     With SUITE, only the runs of the suite of that name.
     """
     from steelyard.decide.provenance import deletions
+    from steelyard.store.deletion import unfinished_deletions
     from steelyard.store.sql import open_store
 
     with open_store(store_url, create=False) as store:
         runs, deleted = store.runs(suite, last), deletions(store.deleted_runs(suite))
+        unfinished = unfinished_deletions(store)
     if as_json:
         changes = _changes(runs)
         print_json([_row(run) | {"target_changes": changes[run.id]} for run in runs])
         return
     if not runs:
         click.echo(f"no runs of a suite {suite}" if suite else "no runs yet: steelyard run SUITE makes one")
-        _list_deleted(deleted)
+        _list_deleted(deleted, unfinished)
         return
     _print_table(runs)
     _list_notes(runs)
-    _list_deleted(deleted)
+    _list_deleted(deleted, unfinished)
 
 
 def _list_notes(runs: Sequence[RunHeader]) -> None:
@@ -270,9 +273,11 @@ def _print_table(runs: list[RunHeader]) -> None:
     console().print(table)
 
 
-def _list_deleted(deletions: tuple[DeletedRuns, ...]) -> None:
+def _list_deleted(deletions: tuple[DeletedRuns, ...], unfinished: list[str]) -> None:
     for item in reversed(deletions):
         click.echo(item.sentence)
+    if unfinished:
+        click.echo(_unfinished(unfinished, _FINISH))
 
 
 def _target(run: RunHeader) -> str:
@@ -338,7 +343,7 @@ _YES = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 
 
 @runs_command.command("delete")
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True, shell_complete=completed("runs"))
+@click.argument("runs", metavar="[RUN...]", nargs=-1, shell_complete=completed("runs"))
 @_DRY_RUN
 @_YES
 @store_url
@@ -347,12 +352,17 @@ def delete(runs: tuple[str, ...], dry_run: bool, yes: bool, store_url: str | Non
     """Delete runs for good; says what that frees, and asks first.
 
     Baselines, runs that others are scored from, runs under way and runs with people's labels are left, and it says why.
-    Ends with 2 when one of the runs was left.
+    Ends with 2 when one of the runs was left. Other processes can write meanwhile. A deletion that was stopped is
+    finished by the next one, or without a RUN.
     """
+    from steelyard.store.deletion import unfinished_deletions
     from steelyard.store.sql import open_store
 
     with open_store(store_url, create=False) as store:
-        wanted = list(dict.fromkeys(store.run(name).id for name in runs))
+        unfinished = unfinished_deletions(store)
+        if not (runs or unfinished):
+            raise UsageError("name the runs to delete: no earlier deletion is unfinished")
+        wanted = list(dict.fromkeys(store.run(name).id for name in runs if name not in unfinished))
         left = _deleted(store, wanted, dry_run=dry_run, yes=yes, as_json=as_json)
     sys.exit(2 if left else 0)
 
@@ -369,11 +379,12 @@ def prune(keep: int, suite: str | None, dry_run: bool, yes: bool, store_url: str
 
     What `steelyard runs delete` leaves is left.
     """
+    from steelyard.store.deletion import unfinished_deletions
     from steelyard.store.sql import open_store
 
     with open_store(store_url, create=False) as store:
         suites = [name for name, _ in store.listing.suites() if suite in (None, name)]
-        if not suites:
+        if not suites and not unfinished_deletions(store):
             none = f"there is no run of a suite {suite} here: give the suite's name"
             raise UsageError(none if suite else "there is no run here, and nothing to delete")
         wanted = [run.id for name in suites for run in store.runs(name)[keep:]]
@@ -383,29 +394,53 @@ def prune(keep: int, suite: str | None, dry_run: bool, yes: bool, store_url: str
 def _deleted(store: SqlStore, wanted: list[str], *, dry_run: bool, yes: bool, as_json: bool) -> dict[str, str]:
     """Say what deleting the runs does, do it once somebody agrees, and give what was left, with why."""
     from steelyard.engine.process import state_of
-    from steelyard.store.copy import delete_runs, plan_deletion
+    from steelyard.store.deletion import delete_runs, plan_deletion, unfinished_deletions
 
     store.notify(lambda text: click.echo(text, err=True))
     going_on = [run.id for run in store.runs() if state_of(run) == RunState.RUNNING]
-    planned = plan_deletion(store, wanted, going_on)
+    planned, unfinished = plan_deletion(store, wanted, going_on), unfinished_deletions(store)
     if not as_json:
-        for item in planned.runs:
-            click.echo(f"{item.run}  {counted(item.samples, 'sample')}, {_in_bytes(item.bytes)}")
-        for run_id, why in planned.left.items():
-            click.echo(f"NOT DELETED: {run_id}: {why}")
-        click.echo(f"{counted(len(planned.runs), 'run')} to delete, about {_in_bytes(planned.bytes)} with their cases")
-    done = bool(planned.runs) and not dry_run
-    if done:
+        _print_plan(planned, unfinished)
+    done = bool(planned.runs or unfinished) and not dry_run
+    if done and planned.runs:
         confirm(f"Delete {counted(len(planned.runs), 'run')} for good?", yes=yes)
-        planned = delete_runs(store, wanted, going_on)
+    if done:
+        try:
+            planned = delete_runs(store, planned, going_on)
+        except KeyboardInterrupt:
+            if rest := unfinished_deletions(store):
+                click.echo(_unfinished(rest, _FINISH), err=True)
+            raise
     if as_json:
         left = [{"run": run_id, "why": why} for run_id, why in planned.left.items()]
         rows = [asdict(item) for item in planned.runs]
-        print_json({"runs": rows, "left": left, "bytes": planned.bytes, "deleted": done, "freed": planned.freed})
+        data: dict[str, Any] = {"runs": rows, "left": left, "bytes": planned.bytes, "deleted": done}
+        print_json(data | {"finished": unfinished, "freed": planned.freed, "not_shrunk": planned.not_shrunk or None})
     elif done:
         smaller = "" if planned.freed is None else f"; the store is {_in_bytes(planned.freed)} smaller"
-        click.echo(f"{counted(len(planned.runs), 'run')} deleted{smaller}; history and later reports still count them")
+        if planned.not_shrunk:
+            smaller = f"; later runs use their room, and the file keeps its size ({planned.not_shrunk})"
+        n = counted(len(planned.runs) + len(unfinished), "run")
+        click.echo(f"{n} deleted{smaller}; history and later reports still count them")
     return planned.left
+
+
+def _print_plan(planned: Deletion, unfinished: list[str]) -> None:
+    if unfinished:
+        click.echo(_unfinished(unfinished, "this deletes the rest"))
+    for item in planned.runs:
+        click.echo(f"{item.run}  {counted(item.samples, 'sample')}, {_in_bytes(item.bytes)}")
+    for run_id, why in planned.left.items():
+        click.echo(f"NOT DELETED: {run_id}: {why}")
+    click.echo(f"{counted(len(planned.runs), 'run')} to delete, about {_in_bytes(planned.bytes)} with their cases")
+
+
+_FINISH = "`steelyard runs delete` without a RUN deletes the rest"
+
+
+def _unfinished(runs: list[str], what_next: str) -> str:
+    names = ", ".join(runs[:3]) + (", ..." if runs[3:] else "")
+    return f"the deletion of {counted(len(runs), 'run')} is not finished ({names}): {what_next}"
 
 
 def _in_bytes(n: float) -> str:

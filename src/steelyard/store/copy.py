@@ -1,5 +1,4 @@
-"""One store copied into another, whichever databases are behind them: row by row, with nothing decoded. And runs taken
-out of a store for good.
+"""One store copied into another, whichever databases are behind them: row by row, with nothing decoded.
 
 Runs are copied one by one, each whole and compared before it is committed, or not at all; what stands beside them
 (baselines, alerts, labels and their queues) follows. Nothing that is there already is changed: what differs is named
@@ -16,11 +15,9 @@ from functools import partial
 from typing import Any
 
 from steelyard.errors import StoreError, UsageError
-from steelyard.records import RunHeader, RunState
+from steelyard.records import RunState
 from steelyard.store.codec import Row, from_stored, to_stored
-from steelyard.store.databases import Duplicate, Session, in_pieces, placeholders
-from steelyard.store.logs import baseline_entries, keep_deleted, standing
-from steelyard.store.schema import Dialect
+from steelyard.store.databases import Duplicate, Session
 from steelyard.store.sql import SqlStore
 
 OF_A_RUN = (
@@ -39,7 +36,7 @@ REST = (
     "label_plans",
     "label_queue",
 )
-NOT_COPIED = ("commits", "migrations")
+NOT_COPIED = ("commits", "deletions", "migrations")
 """What a store keeps of itself."""
 _DERIVED = "stored_columns"
 _PIECE = 1_000
@@ -346,161 +343,3 @@ def _copy_cache(source: SqlStore, target: SqlStore) -> None:
     with source.database.reading() as reads, target.database.writing() as writes:
         for rows in reads.stream("SELECT key, content, stored_at FROM cache ORDER BY key", (), _PIECE):
             writes.insert("cache", columns, rows, unless_there=True)
-
-
-# ---- runs that are deleted
-
-_LABELLED = (
-    "SELECT run FROM labels WHERE run IS NOT NULL UNION SELECT other_run FROM labels WHERE other_run IS NOT NULL"
-)
-_ALERTED = "SELECT opened_run, seen_run FROM alerts WHERE closed_at IS NULL"
-_TAKEN = """
-SELECT DISTINCT run, call_run FROM samples WHERE run IN ({runs}) AND call_run <> run
-UNION SELECT DISTINCT run, judge_run FROM judgements WHERE run IN ({runs}) AND judge_run <> run
-"""
-_ONLY_THERE = """
-SELECT sum({size}) FROM cases WHERE (id, hash) IN (
-    SELECT case_id, case_hash FROM samples WHERE run IN ({runs})
-    EXCEPT SELECT case_id, case_hash FROM samples WHERE run NOT IN ({runs})
-)
-"""
-_ORPHANS = """
-DELETE FROM cases WHERE (id, hash) IN (SELECT id, hash FROM cases EXCEPT SELECT case_id, case_hash FROM samples)
-"""
-_ALERT_RUNS = ("opened_run", "seen_run", "closed_run")
-_EMPTIED = ("cases", *OF_A_RUN, "label_queue", "label_plans", "deliveries", "alerts", "runs")
-
-
-@dataclass(slots=True)
-class RunSize:
-    """A run that can be deleted, and about how much room it takes."""
-
-    run: str
-    samples: int
-    bytes: int
-
-
-@dataclass(slots=True)
-class Deletion:
-    """What can be deleted of the runs that were asked for, and why the others are left."""
-
-    runs: list[RunSize] = field(default_factory=list)
-    left: dict[str, str] = field(default_factory=dict)
-    """By run."""
-    cases: int = 0
-    """Bytes of the cases that no other run has."""
-    freed: int | None = None
-    """Bytes that the store became smaller by; None before it was done, and where only the server knows."""
-
-    @property
-    def bytes(self) -> int:
-        """About how much room they take, without indexes."""
-        return self.cases + sum(item.bytes for item in self.runs)
-
-
-def plan_deletion(store: SqlStore, run_ids: Collection[str], going_on: Collection[str]) -> Deletion:
-    """What deleting these runs would do; `going_on` are runs that are under way."""
-    with store.database.reading() as session:
-        numbers, left = _deletable(session, store.runs(), run_ids, going_on)
-        dialect, cases = store.database.dialect, 0
-        sizes = [_size_of(session, dialect, run_id, number) for run_id, number in numbers.items()]
-        for piece in in_pieces(numbers.values()):
-            sql = _ONLY_THERE.format(size=dialect.bytes_of.format("content"), runs=placeholders(piece))
-            cases += session.execute(sql, (*piece, *piece))[0][0] or 0
-        return Deletion(sizes, left, int(cases))
-
-
-def delete_runs(store: SqlStore, run_ids: Collection[str], going_on: Collection[str]) -> Deletion:
-    """Delete runs, with all that only they need, in one transaction, and log what they were; those that must stay are
-    left, as planned."""
-    planned, before = plan_deletion(store, run_ids, going_on), store.database.size()
-    with store.database.writing() as session:
-        headers = store.runs()
-        # Asked again where nobody else can write: a label may have come meanwhile.
-        numbers, left = _deletable(session, headers, [item.run for item in planned.runs], going_on)
-        keep_deleted(session, [header for header in headers if header.id in numbers])
-        guard = store.database.begin_deleting(session, (*OF_A_RUN, "runs"))
-        for piece in in_pieces(numbers.values()):
-            _delete(session, piece)
-        session.execute(_ORPHANS)
-        guard()
-    deleted = Deletion([item for item in planned.runs if item.run in numbers], planned.left | left, planned.cases)
-    try:
-        store.database.shrink(_EMPTIED)
-    except Exception as error:
-        if store.database.explained(error) is None:
-            raise
-        store.database.note(f"the runs are deleted, but their room is not given back yet: {error}")
-    after = store.database.size()
-    deleted.freed = None if before is None or after is None else max(0, before - after)
-    return deleted
-
-
-def _deletable(
-    session: Session, headers: Collection[RunHeader], run_ids: Collection[str], going_on: Collection[str]
-) -> tuple[dict[str, int], dict[str, str]]:
-    """The numbers of those that can go, by id, and why the others stay."""
-    numbers = {from_stored(run_id): number for run_id, number in session.execute("SELECT id, number FROM runs")}
-    ids = {number: run_id for run_id, number in numbers.items()}
-    log = baseline_entries(session, None)
-    stay = {entry.run_id: f"the log of baselines names it ({entry.name})" for entry in log}
-    stay |= {entry.run_id: f"it is the baseline {entry.name}" for entry in standing(log).values()}
-    stay |= {ids[row[0]]: "people have labelled its answers" for row in session.execute(_LABELLED) if row[0]}
-    stay |= {ids[run]: "an alert that is open names it" for row in session.execute(_ALERTED) for run in row}
-    stay |= dict.fromkeys(going_on, "it is under way")
-    needed = _needed_by(session, headers, numbers, ids)
-    left: dict[str, str] = {}
-    wanted = dict.fromkeys(run_ids)
-    while True:
-        why = {run_id: stay[run_id] for run_id in wanted if run_id in stay}
-        for run_id in wanted:
-            others = sorted(needed.get(run_id, set()) - set(wanted))
-            if others:
-                why.setdefault(run_id, f"run {others[0]} stands on its answers")
-        if not why:
-            return {run_id: numbers[run_id] for run_id in wanted}, left
-        left |= why
-        wanted = {run_id: None for run_id in wanted if run_id not in why}
-
-
-def _needed_by(
-    session: Session, headers: Collection[RunHeader], numbers: dict[str, int], ids: dict[int, str]
-) -> dict[str, set[str]]:
-    """By run, the others that are made of its answers."""
-    needed: dict[str, set[str]] = {}
-    for header in headers:
-        facts = header.options
-        retried = None if facts.retried is None else facts.retried.run
-        for source in {header.rescored_from, facts.answers_of, facts.resumed_from, retried} - {None}:
-            needed.setdefault(str(source), set()).add(header.id)
-    users = [numbers[run_id] for users in needed.values() for run_id in users]
-    for piece in in_pieces(set(users)):
-        sql = _TAKEN.format(runs=placeholders(piece))
-        for user, source in session.execute(sql, (*piece, *piece)):
-            needed.setdefault(ids[source], set()).add(ids[user])
-    return needed
-
-
-def _size_of(session: Session, dialect: Dialect, run_id: str, number: int) -> RunSize:
-    samples = session.execute("SELECT count(*) FROM samples WHERE run = ?", (number,))[0][0]
-    total = 0
-    for table, key in (*((table, "run") for table in OF_A_RUN), ("runs", "number")):
-        sizes = " + ".join(f"coalesce({dialect.bytes_of.format(name)}, 0)" for name in session.columns(table))
-        sql = f"SELECT sum({sizes}) FROM {table} WHERE {key} = ?"  # noqa: S608 - names from our own schema
-        total += session.execute(sql, (number,))[0][0] or 0
-    return RunSize(run_id, int(samples), int(total))
-
-
-def _delete(session: Session, numbers: list[int]) -> None:
-    def delete(table: str, *columns: str, where: str = "") -> None:
-        of_runs = " OR ".join(f"{name} IN ({placeholders(numbers)})" for name in columns)
-        sql = f"DELETE FROM {table} WHERE {where or '{}'}"  # noqa: S608 - names from our own schema
-        session.execute(sql.format(of_runs), [number for _ in columns for number in numbers])
-
-    for table in reversed(OF_A_RUN):
-        delete(table, "run")
-    for table in ("label_queue", "label_plans"):
-        delete(table, "run", "other_run")
-    delete("deliveries", *_ALERT_RUNS, where="alert IN (SELECT number FROM alerts WHERE {})")
-    delete("alerts", *_ALERT_RUNS)
-    delete("runs", "number")

@@ -14,7 +14,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -32,6 +32,8 @@ IN_LIMIT = 500
 LONGEST_OUTAGE = 120.0
 """Seconds that a run waits for a server that went away; what is to be written stays in memory meanwhile."""
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 5.0
+_LONGEST_VACUUM = 30.0
+"""Seconds; half of what a process that opens the store meanwhile waits."""
 INTACT = "What was stored before is intact."
 
 
@@ -118,18 +120,26 @@ class Database(ABC):
     def begin_writing(self, session: Session) -> Any:
         """Open a transaction. Gives what `is_kept` knows it by; None where nobody will ask."""
 
-    @abstractmethod
-    def begin_deleting(self, session: Session, tables: Sequence[str]) -> Callable[[], None]:
-        """Take away what guards the rows of ended runs from deletion; what is given back guards them again. All of it
-        is part of the transaction."""
+    def writing_alone(self) -> AbstractContextManager[Session]:
+        """A short transaction in which no other process writes, and which sees all that others wrote before."""
+        return self.writing()
 
-    @abstractmethod
-    def shrink(self, tables: Sequence[str]) -> None:
-        """Free the space of deleted rows."""
+    @contextmanager
+    def unchecked_references(self) -> Iterator[None]:
+        """A block in which this thread deletes rows without a search for rows that refer to them: no index helps to
+        find these, so that each row would take a search of a whole table."""
+        yield
+
+    def shrink(self) -> str:
+        """Give the room of deleted rows back, unless another process has the database open; gives why it did not."""
+        return ""
 
     def size(self) -> int | None:
         """The bytes of its files; None where only the server knows."""
         return None
+
+    def keep_highest_number(self, session: Session) -> None:  # noqa: B027 - a server counts by itself
+        """Note the highest number that a run ever had, before runs are deleted."""
 
     def unused_number(self, session: Session) -> int | None:  # noqa: ARG002 - a server counts by itself
         """The number of the next run where the database would give that of a deleted one again; readers that are open
@@ -457,23 +467,41 @@ class SqliteDatabase(Database):
     def begin_reading(self, session: Session) -> None:
         session.execute("BEGIN")
 
-    def begin_deleting(self, session: Session, tables: Sequence[str]) -> Callable[[], None]:
-        names = [f"{table}_delete_guard" for table in tables]
-        guards = session.execute(f"SELECT name, sql FROM sqlite_master WHERE name IN ({placeholders(names)})", names)  # noqa: S608
-        for name, _ in guards:
-            session.execute(f"DROP TRIGGER {name}")
-        # Kept in the head of the file: the highest number that a run ever had.
+    @contextmanager
+    def unchecked_references(self) -> Iterator[None]:
+        connection = self._connection()
+        connection.execute("PRAGMA foreign_keys = OFF")
+        try:
+            yield
+        finally:
+            connection.execute("PRAGMA foreign_keys = ON")
+
+    def shrink(self) -> str:
+        connection = self._connection()
+        connection.execute("PRAGMA busy_timeout = 0")
+        try:
+            # A file leaves write-ahead logging only while nobody else has it open.
+            connection.execute("PRAGMA journal_mode = DELETE")
+            deadline = time.monotonic() + _LONGEST_VACUUM
+            # Called every few milliseconds, so that Ctrl-C also ends it; an unfinished VACUUM changes nothing.
+            connection.set_progress_handler(lambda: time.monotonic() > deadline, 100_000)
+            connection.execute("VACUUM")
+        except sqlite3.OperationalError as error:
+            reasons = {
+                sqlite3.SQLITE_BUSY: "another process has the store open",
+                sqlite3.SQLITE_INTERRUPT: f"that would lock the store for more than {_LONGEST_VACUUM:g} s",
+                sqlite3.SQLITE_FULL: "the disk has no room for a second copy of it",
+            }
+            return reasons.get(_primary_code(error), str(error))
+        finally:
+            connection.set_progress_handler(None, 0)
+            connection.execute(f"PRAGMA busy_timeout = {int(1_000 * self._busy_timeout)}")
+            self.use_write_ahead_log()
+        return ""
+
+    def keep_highest_number(self, session: Session) -> None:
+        # In the head of the file.
         session.execute(f"PRAGMA user_version = {max(_numbers(session))}")
-
-        def guard() -> None:
-            for _, sql in guards:
-                session.execute(sql)
-
-        return guard
-
-    def shrink(self, tables: Sequence[str]) -> None:  # noqa: ARG002 - the whole file is written anew
-        self._connection().execute("VACUUM")
-        self._connection().execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def size(self) -> int | None:
         files = (self.path, Path(f"{self.path}-wal"))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from itertools import count
 from typing import TYPE_CHECKING, Any, cast
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 SCHEMA = "steelyard"
 _MIGRATION_LOCK = 0x5354_4C59
+_WRITING_LOCK = _MIGRATION_LOCK + 1
+"""Shared by all transactions that write; one that must write alone takes it whole."""
+_BEGIN = f"BEGIN; SELECT pg_advisory_xact_lock_shared({_WRITING_LOCK})"
+_LONGEST_WAIT_ALONE = 120.0
 
 
 _WORTH_A_COPY = 100
@@ -139,29 +144,38 @@ class PostgresDatabase(Database):
 
     def begin_writing(self, session: Session) -> tuple[str, int] | None:
         if not self.outlasts:
-            session.execute("BEGIN")
+            session.execute(_BEGIN)
             return None
         # Each transaction leaves its number: after an outage it tells whether a commit without an answer was kept. (The
         # server's own numbers do not: after a crash it may give one of them a second time.)
         writer, number = f"{self._name}-{threading.get_ident()}", next(self._numbers)
         sql = _LEAVE_NUMBER if number else f"{_LEAVE_NUMBER}; {_FORGET_NUMBERS}"
         # In one message: a second one would take the time of another answer.
-        session.execute(f"BEGIN; {sql}".format(writer=writer, number=number, now=time.time()))
+        session.execute(f"{_BEGIN}; {sql}".format(writer=writer, number=number, now=time.time()))
         return writer, number
 
-    def begin_deleting(self, session: Session, tables: Sequence[str]) -> Callable[[], None]:
-        for table in tables:
-            session.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
+    @contextmanager
+    def writing_alone(self) -> Iterator[Session]:
+        with self._transaction(self._begin_alone) as session:
+            yield session
 
-        def guard() -> None:
-            for table in tables:
-                session.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")
+    def _begin_alone(self, session: Session) -> None:
+        """Open a transaction with the lock that all others that write share. Who waits for it holds up those who come
+        after, so it waits a second at a time."""
+        import psycopg
 
-        return guard
-
-    def shrink(self, tables: Sequence[str]) -> None:
-        for table in tables:
-            self._connection().execute(f"VACUUM (ANALYZE) {table}")
+        deadline = time.monotonic() + _LONGEST_WAIT_ALONE
+        while True:
+            session.execute("BEGIN; SET LOCAL lock_timeout = '1s'")
+            try:
+                session.execute(f"SELECT pg_advisory_xact_lock({_WRITING_LOCK})")
+                session.execute("SET LOCAL lock_timeout TO DEFAULT")
+                return
+            except psycopg.errors.LockNotAvailable:
+                session.execute("ROLLBACK")
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(1.0)
 
     def begin_reading(self, session: Session) -> None:
         session.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")

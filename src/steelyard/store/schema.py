@@ -499,6 +499,40 @@ def m006_owners(execute: Executes, dialect: Dialect) -> None:
         execute(f"ALTER TABLE runs ADD COLUMN {column}")
 
 
+_DELETIONS = """
+CREATE TABLE deletions (
+    run INTEGER NOT NULL PRIMARY KEY,
+    id {key_text} NOT NULL
+)
+"""
+_UNINDEXED_REFERENCES = """DO $$ DECLARE found record; BEGIN
+FOR found IN SELECT conrelid::regclass AS held, conname AS name FROM pg_constraint
+WHERE contype = 'f' AND conrelid::regclass::text = ANY (ARRAY[{tables}])
+AND confrelid IN ('runs'::regclass, 'cases'::regclass, 'calls'::regclass, 'judge_calls'::regclass)
+LOOP EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', found.held, found.name); END LOOP; END $$"""
+
+
+def m007_deletions(execute: Executes, dialect: Dialect) -> None:
+    """Runs that were deleted and some of whose rows are still stored: no row of `runs` is left of them.
+
+    The rows of a run are deleted after it, so that they refer to it no longer; nor is each of them searched for by what
+    no index finds. (SQLite cannot drop a reference; there, a connection that deletes does not check them.)
+    """
+    execute(_DELETIONS.format(**asdict(dialect)))
+    if dialect.name == "sqlite":
+        execute("DROP TRIGGER runs_delete_guard")
+        listed = "EXISTS (SELECT 1 FROM deletions WHERE run = OLD.number)"
+        when = f"OLD.state = 'ended' AND NOT {listed}"
+        refuse = f"BEGIN SELECT RAISE(ABORT, '{_ENDED}'); END"
+        execute(f"CREATE TRIGGER runs_delete_guard BEFORE DELETE ON runs WHEN {when} {refuse}")
+        return
+    tables = ("layouts", "calls", "answers", "judge_calls", "samples", "judgements", "journal", "stored_columns")
+    execute(_UNINDEXED_REFERENCES.format(tables=", ".join(f"'{table}'" for table in tables)))
+    body = "IF TG_OP = 'DELETE' AND EXISTS (SELECT 1 FROM deletions WHERE run = OLD.number) THEN RETURN OLD; END IF;"
+    function = _POSTGRES_FUNCTION.format(name="refuse_change", message=_ENDED)
+    execute(function.replace("CREATE", "CREATE OR REPLACE").replace("BEGIN", f"BEGIN {body}"))
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     m001_initial,
     m002_people,
@@ -506,6 +540,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     m004_origin_of_answers,
     m005_deleted_runs,
     m006_owners,
+    m007_deletions,
 )
 
 _MIGRATIONS_TABLE = """CREATE TABLE migrations (

@@ -318,6 +318,7 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
         while True:
             page, place = self._read(read, run, place)
             if not page:
+                self._read(self._refuse_deleted, run)
                 return
             yield page
 
@@ -511,6 +512,11 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
         if not result:
             raise run_not_found(session, run_id, self.place)
         return int(result[0][0])
+
+    def _refuse_deleted(self, session: Session, run: int) -> None:
+        """A run whose pages end because it was deleted meanwhile is not taken for a short one."""
+        if not session.execute("SELECT 1 FROM runs WHERE number = ?", (run,)):
+            raise RunNotFound(f"a run in {self.place} was deleted while it was read")
 
     def _open_run(self, session: Session, run_id: str) -> int:
         """The number of a run that may still change, and that this process may write, locked until the transaction
