@@ -8,6 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from parts.browser import chromium  # noqa: F401 - a fixture
+from parts.rich_run import put_rich
 from parts.served import put_all, served
 from steelyard.people.desk import Draw, extend_plan
 from steelyard.store.sql import open_store
@@ -147,6 +148,38 @@ def test_two_runs_are_picked_and_compared_and_keys_lead_through_the_pairs(tab):
     tab.page.keyboard.press("b")
     tab.page.wait_for_function("first => location.href !== first", arg=first)
     assert tab.trouble == []
+
+
+def test_keys_that_come_faster_than_labels_are_saved_give_a_label_each(chromium, tmp_path):  # noqa: F811
+    store = open_store(str(tmp_path / "runs.db"))
+    put_rich(store, "rich-1", 1)
+    extend_plan(store, store.run("rich-1"), Draw(random=14), kind="verdict")
+    store.close()
+    with served(tmp_path / "runs.db") as place:
+        tab = Tab(chromium, place)
+        tab.context.add_cookies([{"name": "steelyard_person", "value": "ann", "url": place}])
+
+        def late(route):
+            # Each label takes longer than the next key.
+            tab.page.wait_for_timeout(40)
+            route.continue_()
+
+        tab.page.route("**/labels", late)
+        tab.open("/desk/rich-1")
+        tab.page.wait_for_function("() => !document.getElementById('shown').hidden")
+        for key in "pfpfpfpfpu":
+            tab.page.keyboard.press(key)
+        # Nine labels, the last of which was taken back; then one more.
+        tab.page.keyboard.press("f")
+        tab.page.wait_for_function("() => document.getElementById('yours').textContent == '9'")
+        tab.page.wait_for_function("() => document.getElementById('desk').dataset.state == 'saved'")
+        assert tab.trouble == []
+        tab.context.close()
+    store = open_store(str(tmp_path / "runs.db"))
+    given = [label.value for label in store.people.labels(run_id="rich-1")]
+    store.close()
+    # p and f in turn; the ninth is f instead of p.
+    assert sorted(given) == [False] * 5 + [True] * 4
 
 
 def test_labels_are_given_and_taken_back_by_keyboard(tab, place):

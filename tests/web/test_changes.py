@@ -136,11 +136,11 @@ def test_without_a_pass_rule_the_keys_lead_to_what_fell_and_rose(client, store):
 
 
 def test_answers_that_are_alike_as_far_as_they_were_read_are_not_called_the_same(client, store):
-    put(store, "a", {0: 0.9}, text="x" * 250_000 + " one")
-    put(store, "b", {0: 0.9}, text="x" * 250_000 + " two")
+    put(store, "a", {0: 0.9}, text="x" * 2_050_000 + " one")
+    put(store, "b", {0: 0.9}, text="x" * 2_050_000 + " two")
     kind, words = listed(client)[0]["answers"][-1]
     assert kind == "cut"
-    assert "not compared after 200,000 characters" in words
+    assert "not compared after 2,000,000 characters" in words
 
 
 def test_an_empty_answer_is_an_answer(client, store):

@@ -105,7 +105,7 @@ def test_a_search_that_stopped_goes_on_by_itself(
         going = re.search(r'<tr id="more" hx-get="([^"]+)"', text)
         address = going[1].replace("&amp;", "&") if going else ""
         rounds += 1
-    assert found == ["/runs/demo-1/samples/55"]
+    assert found == ["/runs/demo-1/samples/55?text=Needle"]
     assert rounds > 2
     assert "Searching: 20 of 60 samples looked at" in client.get("/runs/demo-1/samples?text=Needle").text
 

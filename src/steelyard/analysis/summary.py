@@ -319,7 +319,8 @@ def summarise_stored(
     )
     if summary.latency is None:
         return summary
-    client = bottleneck(summary.latency.overall["p50"], header.options.load)
+    load = None if _called_elsewhere(header) else header.options.load
+    client = bottleneck(summary.latency.overall["p50"], load)
     return replace(summary, latency=replace(summary.latency, bottleneck=client))
 
 
@@ -391,8 +392,13 @@ def listed_at(listed: L, prefix: str, remaining: Array, place: Array) -> L:
 
 
 def _load(header: RunHeader) -> str:
-    """How the calls were made; "" for recorded answers, whose calls were made elsewhere."""
-    return "" if header.target.get("kind") == "recorded" else load_in_words(header.options.load)
+    """How the calls were made; "" for recorded answers."""
+    return "" if _called_elsewhere(header) else load_in_words(header.options.load)
+
+
+def _called_elsewhere(header: RunHeader) -> bool:
+    """Whether the answers are recorded, or those of another run: this process says nothing about their times."""
+    return header.target.get("kind") == "recorded" or bool(answers_from(header))
 
 
 # The figures that were kept with a run when it ended: hundreds of runs are read without touching their samples.

@@ -320,20 +320,28 @@ def _call_facts(call: CallResult) -> Iterator[tuple[str, str]]:
     yield "Cached", "yes" if call.cached else ""
 
 
+_LONGEST_CELL = 160
+
+
 def _fields_table(fields: Sequence[Mapping[str, Any]]) -> doc.Table:
     def name(field: Mapping[str, Any]) -> str:
         of_truth = f" (truth: {field['truth']})" if field["truth"] != field["name"] else ""
         return f"{'!= ' if field['differs'] else ''}{field['name']}{of_truth}"
 
-    def cell(value: Any, none: str) -> str:
-        return none if value is None else fmt.laid_out(value)
+    def cell(field: Mapping[str, Any], side: str, none: str) -> str:
+        if field[side] is None:
+            return none
+        sides = (field["expected"], field["got"])
+        if field["same"] or not all(isinstance(value, str) for value in sides):
+            return fmt.laid_out(field[side])
+        return fmt.clipped_pair(*sides, _LONGEST_CELL)[side == "got"]
 
     return doc.table(
         "Expected and got",
         fields,
         ("Field", name),
-        (doc.words("Expected"), lambda field: cell(field["expected"], "nothing" if field["asked"] else "")),
-        (doc.words("Got"), lambda field: cell(field["got"], "nothing" if field["answered"] else "not asked for")),
+        (doc.words("Expected"), lambda field: cell(field, "expected", "nothing" if field["asked"] else "")),
+        (doc.words("Got"), lambda field: cell(field, "got", "nothing" if field["answered"] else "not asked for")),
         most=_MOST_COMPARED,
     )
 

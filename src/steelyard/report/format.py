@@ -124,6 +124,21 @@ def clipped(text: str, limit: int) -> str:
     return line[: between if between > 0 else end].rstrip(" ,;") + "..."
 
 
+def clipped_pair(first: str, second: str, limit: int) -> tuple[str, str]:
+    """Two texts clipped so that what differs is in view: where both would be cut before it, what they begin with is
+    left out (`...`) up to a few words."""
+    first, second = one_line(first), one_line(second)
+    pairs = enumerate(zip(first, second, strict=False))
+    both = next((at for at, (a, b) in pairs if a != b), min(len(first), len(second)))
+    if first == second or both < limit - _IN_VIEW:
+        return clipped(first, limit), clipped(second, limit)
+    start = first.rfind(" ", 0, max(0, both - limit // 4)) + 1 or both - limit // 4
+    start = max(start, both - limit // 2)
+    return tuple(f"...{clipped(text[start:], limit - 3)}" for text in (first, second))  # type: ignore[return-value]
+
+
+_IN_VIEW = 10
+"""Characters of a clipped text that must be left after the first difference."""
 _WHOLE_BELOW = 1e15
 """Whole numbers below this are written without a decimal."""
 

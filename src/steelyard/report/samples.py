@@ -26,7 +26,7 @@ from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report import wording
 from steelyard.report.document import Block, Fold, Quote, SampleBlock, Samples, Table, Text, Tone, bullets
-from steelyard.report.format import as_text, clipped, counted, laid_out, shortened
+from steelyard.report.format import as_text, clipped, clipped_pair, counted, laid_out, shortened
 from steelyard.report.judge.run import judged_lines, judged_names, stated, vote_lines, vote_name
 from steelyard.report.model import JudgementDetail, Marked, Report, SampleDetail, VoteDetail
 from steelyard.report.pictures import Palette, box_of, drawings, load_pictures
@@ -323,14 +323,23 @@ def _in_words(finding: Finding) -> str:
         # Of an answer that could not be read, what is wrong with it: the field, or where its JSON breaks.
         return f"{finding.code}: {clipped(finding.evidence, 140)}, got {_quoted(finding.got)}"
     if finding.expected is not None:
-        got = _quoted(finding.got) if finding.got is not None else "nothing"
-        return f"{finding.code}: expected {_quoted(finding.expected)}, got {got}"
+        if finding.got is None:
+            return f"{finding.code}: expected {_quoted(finding.expected)}, got nothing"
+        texts = clipped_pair(as_text(finding.expected), as_text(finding.got), _LONGEST_QUOTED)
+        expected, got = (
+            f'"{text}"' if isinstance(value, str) else text
+            for text, value in zip(texts, (finding.expected, finding.got), strict=True)
+        )
+        return f"{finding.code}: expected {expected}, got {got}"
     evidence = finding.evidence or as_text(finding.got)
     return f"{finding.code}: {clipped(evidence, 80)}" if evidence else finding.code
 
 
+_LONGEST_QUOTED = 40
+
+
 def _quoted(value: Any) -> str:
-    text = clipped(as_text(value), 40)
+    text = clipped(as_text(value), _LONGEST_QUOTED)
     return f'"{text}"' if isinstance(value, str) else text
 
 

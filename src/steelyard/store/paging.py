@@ -42,6 +42,8 @@ from steelyard.store.stored_paging import (
 
 TIME = 0.06
 """Seconds after which a search stops."""
+_TIME_TO_COUNT = 1.0
+_MOST_COUNTED = 1_000_000
 HEAD = 200
 """Characters of an answer that a page shows."""
 _SMALL = 20_000
@@ -101,6 +103,47 @@ def read_page(session: Session, run: int, request: PageRequest, cache: ArrayCach
     if request.selection.case and request.order == "plan":
         # The same, and there is an index over cases.
         request = replace(request, order="case")
+    source, matching, rules = _source(session, run, request, cache)
+    places, more, complete = _read(source, matching, request, deadline)
+    count = source.count() if matching is None else None
+    if matching is not None and complete and more is None and request.after is None:
+        count = len(places)
+    searched, candidates = (None, None) if complete or more is None else source.passed(more) or (None, None)
+    rows = _rows(session, run, places[::-1] if request.back else places, rules)
+    return Page(tuple(rows), more, count, source.total, complete, searched, candidates)
+
+
+@frozen
+class Neighbors:
+    """What is before and after a sample in a list of samples, and where it is."""
+
+    previous: int | None
+    next: int | None
+    place: int | None = None
+    """From 1; None where it is not in the list, or was not counted in time."""
+    count: int | None = None
+    """How many samples the list has."""
+
+
+def read_neighbors(session: Session, run: int, position: int, request: PageRequest, cache: ArrayCache) -> Neighbors:
+    """The neighbors of the sample at a position in the list that a request asks for, whichever page of it."""
+    sides, complete = [], True
+    for back in (True, False):
+        asked = replace(request, after=position, back=back, limit=_MOST_COUNTED)
+        source, matching, _ = _source(session, run, asked, cache)
+        places, more, ended = _read(source, matching, asked, time.monotonic() + _TIME_TO_COUNT)
+        complete = complete and ended and more is None
+        sides.append(places)
+    before, after = (places[0] if places else None for places in sides)
+    n = len(sides[0]) + 1 + len(sides[1])
+    listed = source.count() == n if matching is None else bool(matching([position]))
+    return Neighbors(before, after, len(sides[0]) + 1, n) if complete and listed else Neighbors(before, after)
+
+
+def _source(
+    session: Session, run: int, request: PageRequest, cache: ArrayCache
+) -> tuple[StoredSource | _SqlSource, Callable[[list[int]], list[int]] | None, CountingRules]:
+    """Where the positions of a request's samples come from, which of them are meant when not all are, and the rules."""
     stored, planned = session.execute("SELECT suite, n_planned FROM runs WHERE number = ?", (run,))[0]
     rules = CountingRules.of(json.loads(stored))
     source: StoredSource | _SqlSource
@@ -109,14 +152,7 @@ def read_page(session: Session, run: int, request: PageRequest, cache: ArrayCach
     except KeyError:
         # A small run, one that goes on, or one of whose arrays somebody deleted some.
         source, left = _SqlSource(session, run, request, rules, planned), request.selection
-    matching = _matching(session, run, left)
-    places, more, complete = _read(source, matching, request, deadline)
-    count = source.count() if matching is None else None
-    if matching is not None and complete and more is None and request.after is None:
-        count = len(places)
-    searched, candidates = (None, None) if complete or more is None else source.passed(more) or (None, None)
-    rows = _rows(session, run, places[::-1] if request.back else places, rules)
-    return Page(tuple(rows), more, count, source.total, complete, searched, candidates)
+    return source, _matching(session, run, left), rules
 
 
 def _read(

@@ -28,7 +28,7 @@ from steelyard.store.excerpt import Excerpt, Repeat, judged_after, read_excerpts
 from steelyard.store.listing import RunsTable
 from steelyard.store.logs import AlertRecord, BaselineEntry, Delivery, OnlineReading
 from steelyard.store.ownership import Lease, Ownership, read_lease, taken
-from steelyard.store.paging import Page, choices_of, read_page
+from steelyard.store.paging import Neighbors, Page, choices_of, read_neighbors, read_page
 from steelyard.store.people import PeopleTables
 from steelyard.store.postgres import PostgresDatabase
 from steelyard.store.samples import (
@@ -359,6 +359,13 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
         request = PageRequest(selection or Selection(), **place)
         with self.database.reading() as session:
             return read_page(session, self._number(session, run_id), request, self._arrays)
+
+    @_outlasting
+    def neighbors(self, run_id: str, position: int, selection: Selection, **order: Any) -> Neighbors:
+        """What is before and after a sample in a list of a run's samples."""
+        with self.database.reading() as session:
+            number = self._number(session, run_id)
+            return read_neighbors(session, number, position, PageRequest(selection, **order), self._arrays)
 
     @_outlasting
     def choices(self, run_id: str) -> dict[str, list[str]]:

@@ -37,7 +37,7 @@ from steelyard.stats.paired import NO_CHANGE
 from steelyard.store.base import Store
 from steelyard.store.excerpt import Excerpt
 from steelyard.store.sql import SqlStore
-from steelyard.web.differences import WIDE, Part, Reach, differences
+from steelyard.web.differences import LONGEST, WIDE, Part, Reach, differences
 from steelyard.web.runs import state_of
 from steelyard.web.site import (
     NotThere,
@@ -58,8 +58,6 @@ _FIRST = 5
 """Pairs that the page of the comparison shows itself."""
 _SHORT = Reach(most=300, context=120)
 _LONGEST_TEXT = 6_000
-_LONGEST_ANSWER = 200_000
-"""Characters of an answer that are read and compared."""
 _MOST_FINDINGS = 50
 _LARGEST = {"answer": 20_000, "figures": 45_000}
 """Bytes on a page."""
@@ -269,7 +267,7 @@ def _pairs(store: SqlStore, change: _Change, numbers: Sequence[int], reach: Reac
     sides = []
     for header, places in ((change.a, change.order.first), (change.b, change.order.second)):
         positions = [int(places[number - 1]) for number in numbers]
-        excerpts = store.excerpts(header.id, [at for at in positions if at >= 0], most=_LONGEST_ANSWER)
+        excerpts = store.excerpts(header.id, [at for at in positions if at >= 0], most=LONGEST)
         sides.append([excerpts.get(at) for at in positions])
     return [_pair(change, number, before, after, reach) for number, before, after in zip(numbers, *sides, strict=True)]
 
@@ -305,7 +303,7 @@ def _pair(change: _Change, number: int, before: Excerpt | None, after: Excerpt |
 def _not_read(*sides: Excerpt | None) -> list[Part]:
     """That answers go on after what was compared; two that are alike up to there need not be."""
     goes_on = any(side is not None and side.cut for side in sides)
-    return [("cut", f"[not compared after {_LONGEST_ANSWER:,} characters]")] if goes_on else []
+    return [("cut", f"[not compared after {LONGEST:,} characters]")] if goes_on else []
 
 
 def _kinds(a: Sample | None, b: Sample | None, moved: float | None) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from steelyard.records import Finding, RunHeader, Sample
+from steelyard.records import Finding, RunHeader
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.build import shown_sample
@@ -22,8 +22,9 @@ from steelyard.store.excerpt import Excerpt
 from steelyard.suite.case import Case
 from steelyard.targets.base import request_again
 from steelyard.web import render
-from steelyard.web.differences import Part, differences
-from steelyard.web.site import File, NotThere, Query, Resource, Visit, number_in, sample_address
+from steelyard.web.differences import LONGEST, Part, differences
+from steelyard.web.samples import ListQuery, list_address, order_in, selection_in
+from steelyard.web.site import File, NotThere, Resource, Visit, number_in, sample_address, samples_address
 
 MOST = 20_000
 """Characters of an answer that a page shows at first; `more` shows more of them."""
@@ -32,10 +33,12 @@ _LONGEST_INPUT = 20_000
 _MOST_REPEATS = 50
 _MOST_RUNS = 12
 _MOST_SPANS = 500
+_LONG_FIELD = 80
+"""Characters of a field whose differences are marked."""
 
 
-class SampleQuery(Query):
-    """How much of a sample is shown."""
+class SampleQuery(ListQuery):  # type: ignore[misc, valid-type]
+    """How much of a sample is shown, and in which list of samples it has neighbors."""
 
     more: bool = False
     """Up to 5,000,000 characters of the answer."""
@@ -48,13 +51,17 @@ def show_sample(visit: Visit) -> Mapping[str, Any]:
     sample, case = shown.sample, shown.case
     whole = shown_sample(header, shown, request_again(header, sample, case))
     detail = whole.detail
+    beside = visit.store.neighbors(header.id, sample.position or 0, selection_in(visit.query), **order_in(visit.query))
     reader = SampleReader(header, [replace(detail, pictures=())], Palette(header, (), [detail]), 1)
     block = reader.sample(detail)
     pictures = _pictures(header, detail, shown.sample.position or 0)
     return {
         **whole.data(),
-        "previous": _neighbour(visit, header, sample, back=True),
-        "next": _neighbour(visit, header, sample),
+        "_field_parts": {field["name"]: parts for field in whole.fields if (parts := _field_parts(field))},
+        "previous": beside.previous,
+        "next": beside.next,
+        "place": beside.place,
+        "count": beside.count,
         "repeats": visit.store.repeats(header.id, sample.case_id, limit=_MOST_REPEATS),
         "elsewhere": list(_elsewhere(visit, header, sample.case_id)),
         "_header": header,
@@ -64,9 +71,11 @@ def show_sample(visit: Visit) -> Mapping[str, Any]:
         "_pictures": pictures,
         "_input": _highlighted(case, sample.findings),
         "_blocks": render.blocks(doc.Document("", [*_scoring(block.blocks), checks_table(sample.checks)])),
-        "_differences": _differences(case.expected, sample.call_result.text),
+        "_differences": _differences(visit, header, shown),
         "_laid_out": fmt.laid_out,
         "_limit": _LONGEST_INPUT,
+        "_list": list_address(samples_address(header.id), visit.query),
+        "_at": lambda position, **more: list_address(sample_address(header.id, position), visit.query, **more),
     }
 
 
@@ -79,12 +88,6 @@ def _excerpt(visit: Visit, header: RunHeader, most: int) -> Excerpt:
             f"run {header.id} has no sample {fmt.one_line(name, 20)}: it is not answered yet, or there is none"
         )
     return excerpt
-
-
-def _neighbour(visit: Visit, header: RunHeader, sample: Sample, *, back: bool = False) -> int | None:
-    """Where the next sample is that is stored: of a run that goes on, or was ended early, some are not."""
-    rows = visit.store.page(header.id, after=sample.position, back=back, limit=1).rows
-    return rows[0].position if rows else None
 
 
 def _scoring(blocks: Iterable[doc.Block]) -> list[doc.Block]:
@@ -104,10 +107,25 @@ def _scoring(blocks: Iterable[doc.Block]) -> list[doc.Block]:
 # Expected beside got, word by word or field by field.
 
 
-def _differences(expected: Any, answer: str | None) -> list[Part]:
+def _differences(visit: Visit, header: RunHeader, shown: Excerpt) -> list[Part]:
     """A text that was expected and the one that came, in parts; none where either is no text."""
+    expected, answer = shown.case.expected, shown.sample.call_result.text
     text = expected if isinstance(expected, str) else next(iter(_only_text(expected)), None)
-    return differences(text, answer) if text and answer and text != answer else []
+    if not text or not answer:
+        return []
+    if shown.cut:
+        # More is compared than the page shows of the answer.
+        answer = _excerpt(visit, header, LONGEST).sample.call_result.text or ""
+    return differences(text, answer) if text != answer else []
+
+
+def _field_parts(field: Mapping[str, Any]) -> list[Part]:
+    """What differs in a field, where both sides are texts that are too long to be compared by eye."""
+    sides = (field["expected"], field["got"])
+    texts = [value for value in sides if isinstance(value, str)]
+    if len(texts) < 2 or field["same"] or max(map(len, texts)) <= _LONG_FIELD:
+        return []
+    return differences(texts[0], texts[1])
 
 
 def _only_text(expected: Any) -> Iterator[str]:

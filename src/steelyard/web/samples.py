@@ -13,7 +13,7 @@ from steelyard.report import format as fmt
 from steelyard.report.wording import status_of
 from steelyard.store.paging import Page
 from steelyard.store.selection import CONCLUSIVE, INCONCLUSIVE, Selection
-from steelyard.web.site import Query, Resource, Visit, parameter, samples_address, with_query
+from steelyard.web.site import Query, Resource, Visit, parameter, sample_address, samples_address, with_query
 
 Order = Literal["plan", "-plan", "score", "-score", "latency", "-latency", "case", "-case"]
 ORDERS: dict[Order, str] = {
@@ -44,10 +44,8 @@ _LARGEST = 2**31 - 1
 _PASSED = {"true": "passed", "false": "not passed"}
 
 
-class _SamplesQuery(Query):
+class _ListQuery(Query):
     order: Order = "plan"
-    after: int | None = Field(default=None, ge=0, le=_LARGEST, description="Samples after the one at this position.")
-    before: int | None = Field(default=None, ge=0, le=_LARGEST, description="Samples before the one at this position.")
 
     @model_validator(mode="before")
     @classmethod
@@ -57,19 +55,41 @@ class _SamplesQuery(Query):
 
 
 _FIELDS: dict[str, Any] = {name: (hint, getattr(Selection(), name)) for name, hint in get_type_hints(Selection).items()}
-SamplesQuery = create_model("SamplesQuery", __base__=_SamplesQuery, **_FIELDS)
+ListQuery = create_model("ListQuery", __base__=_ListQuery, **_FIELDS)
+"""Which samples of a run are listed, and in which order: what the address of a sample keeps of its list."""
+
+
+class SamplesQuery(ListQuery):  # type: ignore[misc, valid-type]
+    """Which samples of a run are listed."""
+
+    after: int | None = Field(default=None, ge=0, le=_LARGEST, description="Samples after the one at this position.")
+    before: int | None = Field(default=None, ge=0, le=_LARGEST, description="Samples before the one at this position.")
+
+
+def selection_in(query: Any) -> Selection:
+    """What a query selects."""
+    return Selection(**{field.name: getattr(query, field.name) for field in fields(Selection)})
+
+
+def order_in(query: Any) -> dict[str, Any]:
+    """The order of a query, as the store takes it."""
+    return {"order": query.order.removeprefix("-"), "descending": query.order.startswith("-")}
+
+
+def list_address(path: str, query: Any, **changes: Any) -> str:
+    """An address that keeps the list of samples, with some parameters changed; the place in it is left out."""
+    return with_query(path, query.model_dump(exclude_defaults=True, exclude={"after", "before", "more"}) | changes)
 
 
 def list_samples(visit: Visit) -> Mapping[str, Any]:
     """The samples of a run that are selected, in the order asked for."""
     header, query = visit.store.run(visit.path["run"]), visit.query
-    selection = Selection(**{field.name: getattr(query, field.name) for field in fields(Selection)})
+    selection = selection_in(query)
     back = query.before is not None
     page = visit.store.page(
         header.id,
         selection,
-        order=query.order.removeprefix("-"),
-        descending=query.order.startswith("-"),
+        **order_in(query),
         after=query.before if back else query.after,
         back=back,
     )
@@ -98,13 +118,12 @@ def list_samples(visit: Visit) -> Mapping[str, Any]:
         "_at": lambda **place: _address(header.id, query, **place),
         "_sorted": lambda name, first: _sorted(header.id, query, name, first),
         "_status_of": status_of,
+        "_open": lambda position: list_address(sample_address(header.id, position), query),
     }
 
 
 def _address(run_id: str, query: Any, **changes: Any) -> str:
-    """The address of the same samples, with some parameters changed; the place is left out unless it is given."""
-    given = query.model_dump(exclude_defaults=True, exclude={"after", "before"}) | changes
-    return with_query(samples_address(run_id), given)
+    return list_address(samples_address(run_id), query, **changes)
 
 
 def _sorted(run_id: str, query: Any, name: str, first: Order) -> tuple[str, str]:

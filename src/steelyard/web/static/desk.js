@@ -1,5 +1,5 @@
 "use strict";
-// The label desk: one key a verdict, the next item at hand, each label saved before another can be given.
+// The label desk: one key a verdict, the next items at hand. Labels are saved one after the other while more are given.
 (() => {
   const $ = (id) => document.getElementById(id);
   const node = (name, own) => Object.assign(document.createElement(name), own);
@@ -59,7 +59,7 @@
   if (!desk) return;
   const { run, person, against, kind } = desk.dataset;
   const post = (what, body) => send(`/api/desk/${encodeURIComponent(run)}/${what}`, { person, against, kind, ...body });
-  const AHEAD = 2;
+  const AHEAD = 4;
   const questions = [...desk.querySelectorAll("[data-question]")];
   const fields = [...desk.querySelectorAll("[data-field]")];
   const nameOf = (part) => part.closest("[data-question]").dataset.question;
@@ -70,12 +70,14 @@
   const waiting = [...memory.held];
   const newDesk = () => `${memory.tab}.${memory.n++}`;
   const items = [], done = new Set();
+  // Labels that are not saved yet, and keys that wait for an item or for a label to be saved.
+  const unsaved = [], typed = [];
   const marks = $("marks");
   let values = new Map();
-  let saving = false, loading = false, ended = false;
+  let saving = false, undoing = false, loading = false, ended = false;
 
   function remember() {
-    memory.held = [...items.map((item) => item.desk), ...waiting];
+    memory.held = [...[...unsaved.map((label) => label.item), ...items].map((item) => item.desk), ...waiting];
     memory.given = memory.given.slice(-50);
     sessionStorage.setItem(key, JSON.stringify(memory));
   }
@@ -153,35 +155,64 @@
     }
     loading = false;
     fill();
+    replay();
   }
 
-  async function give(body) {
-    if (saving || !items.length) return;
-    saving = true;
+  function give(body) {
+    if (undoing || !items.length) return;
     const item = items.shift();
     const entered = { values: [...values], comment: $("comment").value, fields: fields.map((field) => field.value) };
+    done.add(item.position);
+    unsaved.push({ item, entered, body });
     ended = false;
     show();
-    say("saving", "saving…");
-    try {
-      const { position, desk: at } = item;
-      done.add(position);
-      const { number, message } = await post("labels", { position, desk: at, comment: entered.comment, ...body });
-      if (number !== null) memory.given.push({ number, desk: at, skipped: "skip" in body });
-      if (number !== null && !("skip" in body)) count(1);
-      say("saved", message);
-    } catch (error) {
-      // The key that was pressed last can be pressed again.
-      if (!fields.length) entered.values.pop();
-      done.delete(item.position);
-      items.unshift(item);
-      show(entered);
-      say("failed", "not saved", error.message);
+    remember();
+    saveAll();
+    fill();
+  }
+
+  async function saveAll() {
+    if (saving) return;
+    saving = true;
+    while (unsaved.length) {
+      const { item: { position, desk: at }, entered, body } = unsaved[0];
+      say("saving", unsaved.length > 1 ? `saving ${unsaved.length} labels…` : "saving…");
+      try {
+        const { number, message } = await post("labels", { position, desk: at, comment: entered.comment, ...body });
+        unsaved.shift();
+        if (number !== null) memory.given.push({ number, desk: at, skipped: "skip" in body });
+        if (number !== null && !("skip" in body)) count(1);
+        say("saved", message);
+        remember();
+      } catch (error) {
+        // What is not saved is shown again, the first of it with what was entered; the last key can be pressed again.
+        const back = unsaved.splice(0);
+        typed.length = 0;
+        if (!fields.length) back[0].entered.values.pop();
+        for (const label of back) done.delete(label.item.position);
+        items.unshift(...back.map((label) => label.item));
+        show(back[0].entered);
+        say("failed", back.length > 1 ? `${back.length} labels not saved` : "not saved", error.message);
+      }
     }
     saving = ended = false;
     remember();
     fill();
     refresh();
+    replay();
+  }
+
+  // A key that comes while there is nothing to press it for waits for the next item, in the order of the keys.
+  const ready = (key) => (key === "u" ? !saving && !undoing : !undoing && items.length > 0);
+  const takes = (key) => key === " " || key === "u" || desk.querySelector(`[data-short="${CSS.escape(key)}"]`);
+  const underWay = () => loading || saving || undoing;
+  function replay() {
+    while (typed.length && ready(typed[0])) {
+      const key = typed.shift();
+      desk.querySelector(`[data-key="${CSS.escape(key)}"]`)?.click();
+    }
+    // Nothing is coming that a label could be for.
+    if (!underWay()) typed.length = 0;
   }
 
   // What is chosen and filled in, as the label's value; an error says which field is no JSON.
@@ -211,14 +242,14 @@
   const lined = (value) => (Array.isArray(value) && value.length ? `[\n${value.map((part) => JSON.stringify(part)).join(",\n")}\n]` : JSON.stringify(value));
 
   async function undo() {
-    if (saving) return;
+    if (saving || undoing) return;
     const last = [...values.keys()].at(-1), label = memory.given.at(-1);
     if (last) {
       values.delete(last);
       return mark();
     }
     if (!label) return say("", "there is nothing to take back");
-    saving = true;
+    undoing = true;
     say("saving", "taking it back…");
     try {
       const at = label.skipped ? newDesk() : label.desk;
@@ -230,16 +261,18 @@
       say("", "taken back");
     } catch (error) {
       if (error.answered) memory.given.pop();
+      typed.length = 0;
       say("failed", "not taken back", error.message);
     }
-    saving = false;
+    undoing = false;
     remember();
     refresh();
+    replay();
   }
 
   for (const button of desk.querySelectorAll("[data-short]")) {
     button.addEventListener("click", () => {
-      if (saving || !items.length) return;
+      if (undoing || !items.length) return;
       values.delete(nameOf(button));
       values.set(nameOf(button), button.dataset.value);
       if (!fields.length && values.size === questions.length) save();
@@ -255,8 +288,11 @@
   addEventListener("keydown", (event) => {
     const pressed = event.key === " " && event.target.closest("button, summary");
     const held = event.repeat && event.key.length === 1 && !event.target.closest("input, select, textarea");
-    if (pressed || held) event.stopImmediatePropagation();
-    if (held) event.preventDefault();
+    const free = !event.ctrlKey && !event.metaKey && !event.altKey && !event.target.closest("input, select, textarea, dialog");
+    const waits = !pressed && !held && free && takes(event.key) && underWay() && (typed.length > 0 || !ready(event.key));
+    if (waits) typed.push(event.key);
+    if (pressed || held || waits) event.stopImmediatePropagation();
+    if (held || waits) event.preventDefault();
   }, true);
   desk.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) save();
