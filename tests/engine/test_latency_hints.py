@@ -1,6 +1,7 @@
 """Runs that are too fast or too slow for the suite are suspect; what was never asked is not."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import yaml
@@ -9,6 +10,7 @@ from parts.loopback import Loopback, error, json_answer, slow
 from parts.small_suite import write_suite
 from parts.views import to_json
 from steelyard.analysis.latency import bottleneck
+from steelyard.analysis.summary import summarise_stored
 from steelyard.engine.plan import RunOptions
 from steelyard.records import Load, ScoringTime, Verdict
 from steelyard.report.build import build_report
@@ -117,6 +119,21 @@ def test_a_client_that_cannot_keep_up_is_named_as_the_bottleneck(store, tmp_path
     (told,) = [words for label, words in latency(report) if label == "Client"]
     assert told.startswith("the client was the bottleneck: its event loop was ")
     assert to_json(report)["latency"]["bottleneck"] == told
+
+
+def test_recorded_answers_say_nothing_about_the_client(store, evaluated, tmp_path):
+    lines = [{"case": f"c{n}", "answer": {"items": [1]}, "latency": 0.01} for n in range(2)]
+    (tmp_path / "answers.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    header = evaluated(["fast"] * 2, {"below": "5 ms"}, target={"recorded": "answers.jsonl"})
+
+    def client(**changes):
+        # An event loop that was two seconds late while 10 ms were recorded.
+        other = replace(header, options=replace(header.options, load=Load(8, loop_lag=2.0)), **changes)
+        return summarise_stored(store, header.id, header.description, header=other).latency.bottleneck
+
+    assert client() == ""
+    assert client(target={"kind": "http"}, rescored_from="earlier-1") == ""
+    assert client(target={"kind": "http"}).startswith("the client was the bottleneck")
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
+from urllib.request import urlopen
 
-from parts.served import client_on, put_all
+from parts.rich_run import put_rich
+from parts.served import client_on, put_all, served
 from parts.stored import case, header, sample
 from steelyard.store.sql import open_store
 from steelyard.web.figures import Figures
@@ -59,3 +61,19 @@ def test_figures_are_computed_elsewhere_once_and_errors_come_back(store, tmp_pat
         assert figures.ask(run_figures, "rich-2", state=1, timeout=60.0)["report"]["run"]["id"] == "rich-2"
     finally:
         figures.close()
+
+
+def test_without_a_store_the_empty_page_is_served_and_the_first_run_appears_on_it(tmp_path):
+    file = tmp_path / "new" / "runs.db"
+    file.parent.mkdir()
+    with served(file) as address:
+        for path in ("/runs", "/suites", "/desk"):
+            with urlopen(address + path) as answer:
+                page = answer.read().decode()
+                assert answer.status == 200
+            assert ("holds no runs yet" in page) == (path != "/desk")
+        store = open_store(str(file))
+        put_rich(store, "rich-1", 1)
+        store.close()
+        with urlopen(f"{address}/runs") as answer:
+            assert "/runs/rich-1" in answer.read().decode()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
+import re
 
 from PIL import Image
 
 from parts.mixed_run import put_ended
 from parts.stored import case, header, sample
-from steelyard.records import CallResult, Finding, Score
+from steelyard.records import CallResult, Finding, RunState, Score
 from steelyard.suite.case import Attachment
 
 
@@ -172,3 +174,42 @@ def test_what_is_for_the_page_alone_is_not_in_the_api(store, client):
     held = case(1)
     put(store, (with_text(held, "a"), held))
     assert not [name for name in client.get("/api/runs/demo-1/samples/0").json() if name.startswith("_")]
+
+
+def test_the_neighbors_of_a_sample_are_those_of_the_list_it_was_opened_from(client, store):
+    cases = [case(number) for number in range(9)]
+    # By score, worst first: 8, 5, 2 failed; then 7, 4, 1 and 6, 3, 0.
+    samples = [
+        sample(of, at, passed=at % 3 != 2, score=(8 - at) / 100 + (2 - at % 3) / 3) for at, of in enumerate(cases)
+    ]
+    store.create_run(header(suite=header().suite | {"passing": {"text": "score >= 0"}}))
+    store.add_samples("demo-1", samples, cases)
+    store.update_run(header(state=RunState.ENDED))
+    listed = client.get("/runs/demo-1/samples?passed=false&order=score").text
+    opened = re.findall(r'data-href="([^"]+)"', listed)
+    assert opened == [f"/runs/demo-1/samples/{at}?order=score&amp;passed=false" for at in (8, 5, 2)]
+    page = client.get("/runs/demo-1/samples/5?passed=false&order=score").text
+    assert "2 of 3" in page
+    steps = dict(re.findall(r'data-key="(\w)" rel="\w+" href="[^"]+/samples/([^"]+)"', page))
+    assert steps == {"p": "8?order=score&amp;passed=false", "n": "2?order=score&amp;passed=false"}
+    data = client.get("/api/runs/demo-1/samples/2?passed=false&order=score").json()
+    assert [data[name] for name in ("previous", "next", "place", "count")] == [5, None, 3, 3]
+    # Of a search in texts, too; and of all samples without a selection.
+    data = client.get("/api/runs/demo-1/samples/4?text=case-000").json()
+    assert [data[name] for name in ("previous", "next", "place", "count")] == [3, 5, 5, 9]
+    data = client.get("/api/runs/demo-1/samples/4").json()
+    assert [data[name] for name in ("previous", "next", "place", "count")] == [3, 5, 5, 9]
+    # One that the selection does not have is in no place of it.
+    data = client.get("/api/runs/demo-1/samples/4?passed=false").json()
+    assert [data[name] for name in ("previous", "next", "place", "count")] == [2, 5, None, None]
+
+
+def test_what_differs_in_a_long_field_is_marked(client, store):
+    text = "The cabinet was made in Munich. " * 100
+    of = case(1, expected={"title": text + "It is oak."})
+    got = json.dumps({"title": text + "It is elm."})
+    store.create_run(header())
+    store.add_samples("demo-1", [sample(of, 0, call_result=CallResult(text=got))], [of])
+    store.update_run(header(state=RunState.ENDED))
+    page = client.get("/runs/demo-1/samples/0").text
+    assert ("<del>oak</del>" in page, "<ins>elm</ins>" in page) == (True, True)

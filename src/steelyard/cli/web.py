@@ -87,8 +87,9 @@ def _serve(
 
     # Who asks by another name comes from elsewhere, through a server in front of this one.
     tokens = None if all(map(is_loopback, (host, *allow_host))) else _tokens()
-    store = open_store(store_url, create=False)
     listening = _listen(host, port)
+    # A store that is not there yet is made, so that the first run appears on the page.
+    store = open_store(store_url)
     try:
         name, *others = _names(host)
         settings = Settings(name, (*others, *allow_host), tokens, read_only)
@@ -96,6 +97,8 @@ def _serve(
         shown = f"[{name}]" if ":" in name else name
         address = f"http://{shown}:{listening.getsockname()[1]}"
         _announce(address, page, tokens, as_json=as_json)
+        if not (as_json or store.runs(limit=1)):
+            click.echo(f"{store.place} holds no runs yet: steelyard run SUITE makes one, and the page then shows it.")
         if not no_browser and sys.stdout.isatty():
             import webbrowser
 

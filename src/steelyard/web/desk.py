@@ -390,7 +390,7 @@ def show_figures(visit: Visit) -> Mapping[str, Any]:
     return {
         "lines": result["lines"],
         **result["data"],
-        "_title": f"Labels of {header.suite_name}",
+        "_title": f"Labels of {header.suite_name}, {header.id}",
         "_context": f"run {header.id}",
         "_below": "By what people, and the judge with them, say of the same answers. People are pseudonyms.",
         "_body": Markup(result["body"]) or "No labels yet.",  # noqa: S704 - our own blocks

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from steelyard import __version__
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
-from steelyard.report.render.html import BlockWriter, badge
+from steelyard.report.render.html import BlockWriter, badge, breakable
 from steelyard.report.render.page_size import ROOMY
 from steelyard.store.selection import Selection
 from steelyard.web import site
@@ -52,6 +52,7 @@ TEMPLATES.filters |= {
     "base": fmt.bare_base,
     "interval": fmt.interval,
     "money": fmt.money,
+    "breakable": breakable,
 }
 
 

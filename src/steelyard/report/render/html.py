@@ -65,6 +65,25 @@ def _harmless(value: object) -> Markup:
     return value if isinstance(value, Markup) else escape(visible(str(value)))
 
 
+_LONGEST_WHOLE = 24
+_LONG_WORD = re.compile(rf"\S{{{_LONGEST_WHOLE + 1},}}")
+_SEAM = re.compile(r"(?<=[_./:,;=&?|\\])(?=[^_./:,;=&?|\\])|(?<=[a-z])(?=[A-Z])")
+
+
+def breakable(text: object) -> Markup:
+    """A text for a table's cell: words stay whole up to 24 letters; longer ones break after their signs, as in
+    `answer.items.maker`, and only a part that is too long by itself breaks anywhere."""
+    if isinstance(text, Markup):
+        return text
+    shown, parts, end = visible(str(text)), list[object](), 0
+    for word in _LONG_WORD.finditer(shown):
+        pieces = _SEAM.split(word[0])
+        broken = [tag("span", item, cls="any") if len(item) > _LONGEST_WHOLE else escape(item) for item in pieces]
+        parts += [shown[end : word.start()], Markup("<wbr>").join(broken)]
+        end = word.end()
+    return _all([*parts, shown[end:]])
+
+
 def to_html(document: doc.Document, links: Sequence[tuple[str, str]] = ()) -> str:
     """The page. Texts of samples are shortened, visibly, so far that a thousand samples stay below three megabytes.
 
@@ -275,7 +294,7 @@ class BlockWriter:
 
     def row(self, table: doc.Table, row: tuple[doc.Cell, ...]) -> Markup:
         first, *others = row
-        cells = [tag("th", self.cell(first, table.columns[0]), scope="row", cls="any")]
+        cells = [tag("th", self.cell(first, table.columns[0]), scope="row")]
         for cell, column in zip(others, table.columns[1:], strict=True):
             cells.append(tag("td", self.cell(cell, column), data_title=one_line(column.title, 60), cls=_class(column)))
         return tag("tr", *cells)
@@ -286,15 +305,15 @@ class BlockWriter:
             return self.gauge(cell) if column.kind is doc.Kind.GAUGE else _bar(cell)
         if isinstance(cell, doc.Link):
             return (
-                tag("a", self.line(cell.text), href=cell.anchor if cell.away else f"#{cell.anchor}")
+                tag("a", breakable(self.line(cell.text)), href=cell.anchor if cell.away else f"#{cell.anchor}")
                 if cell.anchor
-                else _harmless(self.line(cell.text))
+                else breakable(self.line(cell.text))
             )
         if column.kind is doc.Kind.VERDICT and cell in STYLES:
             return badge(cell)
         first, *others = cell.split("\n")
-        below = [tag("span", self.line(part), cls="muted small below") for part in others]
-        return self.linked(cell, _all([self.line(first), *(part for item in below for part in (" ", item))]))
+        below = [tag("span", breakable(self.line(part)), cls="muted small below") for part in others]
+        return self.linked(cell, _all([breakable(self.line(first)), *(part for item in below for part in (" ", item))]))
 
     def linked(self, text: str, shown: object) -> Markup:
         """What is shown of a text, as a link to the samples behind it where there is one."""
@@ -522,9 +541,9 @@ def _place(share: float | None) -> float | None:
     return None if share is None else round(6 + 188 * min(max(share, 0.0), 1.0), 1)
 
 
-def _class(column: doc.Column) -> str:
+def _class(column: doc.Column) -> str | None:
     if column.kind in _TEXT:
-        return "any"
+        return None
     return {doc.Kind.GAUGE: "pic", doc.Kind.BAR: "drawn", doc.Kind.VERDICT: "keep"}.get(column.kind, "number")
 
 
