@@ -221,7 +221,7 @@ def test_differences_give_back_both_texts(first, second):
     wide = Reach(10**7, 10**7) if len(first) < 100 else Reach()
     parts = differences(first, second, wide)
     if len(first) > 100:
-        assert parts[-1][0] == "cut"
+        assert "cut" in [side for side, _ in parts]
     else:
         assert "".join(text for side, text in parts if side in ("both", "first")) == first
         assert "".join(text for side, text in parts if side in ("both", "second")) == second
