@@ -388,6 +388,11 @@ def test_every_wrong_gold_span_of_a_case_is_sent_at_once():
     [
         ({"categories": ["strict"]}, "a category cannot be called 'strict'"),
         ({"categories": ["a", "a"]}, "named twice"),
+        ({"roles": ["which.kind"]}, "'which.kind' is in none of the categories who, does, where, how"),
+        (
+            {"roles": ["who.kind", "who-kind"], "categories": []},
+            "the measure who_kind_f1 of 'who.kind' is there already",
+        ),
         ({"sections": {"main": "x"}}, "a section cannot be called 'main'"),
         ({"sections": {"a": "("}}, "is not a regular expression"),
         ({"sections": {"a": "x*"}}, "found in an empty text"),
@@ -408,6 +413,19 @@ def test_a_category_may_end_at_another_sign_and_shares_may_be_percentages():
     assert weigher.iou == 0.5
     assert "who_f1" in weigher.measures
     assert not any(name.endswith("_missed") for name in weigher.measures)
+
+
+def test_the_f1_of_a_role_is_a_measure():
+    measured = scorer(roles=["who.kind", "who.age", "does.move"])
+    answer = {"spans": [span("red fox"), span("runs", "does.stand"), span("slow pan", "who.kind")]}
+    counts, measures = measured.read(answer, case()).counts, measured.measures
+    found = {
+        name: (counts.get(measures[name].numerator), counts.get(measures[name].denominator))
+        for name in ("who_kind_f1", "who_age_f1", "does_move_f1")
+    }
+    # who.kind: 1 right of 2 answered and 1 gold, 2 * 1 / 3; does.move: 1 gold; nobody has who.age.
+    assert found == {"who_kind_f1": (2, 3), "who_age_f1": (None, None), "does_move_f1": (0, 1)}
+    assert "who_kind_f1" not in scorer().measures
 
 
 def test_two_scorers_have_the_measures_of_their_own_categories():

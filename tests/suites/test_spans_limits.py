@@ -253,3 +253,24 @@ def test_a_figure_that_follows_from_totals_as_the_judge_states_them_is_listed_wi
     # (19 + 23 + 19) / 3 = 20.333...
     for written, n in ((20.33, 1), (20.3, 1), (20, 1), (20.3333333, 1), (20.4, 2), (20.34, 2)):
         assert len(Format().read(snapshot(*records, summary={"avgScore": written})).differences) == n, written
+
+
+def test_a_gate_can_ask_for_the_f1_of_a_role(own_prompts, tmp_path):
+    words = {"Wide Shot": "shot.type", "red fox": "subject.identity", "6s": "technical.duration"}
+    text = "Wide Shot of a red fox, 6s"
+    gold = [
+        {"text": word, "role": role, "start": text.index(word), "end": text.index(word) + len(word)}
+        for word, role in words.items()
+    ]
+    case = {"id": "fox", "input": {"text": text}, "expected": {"spans": gold}}
+    (own_prompts / "prompts.jsonl").write_text(json.dumps(case) + "\n")
+    # All right but the fox, who is called a wardrobe: F1 of subject.identity is 0, of shot.type 1.
+    answer = [one | ({"role": "subject.wardrobe"} if one["text"] == "red fox" else {}) for one in gold]
+    (tmp_path / "answers.jsonl").write_text(json.dumps({"case": "fox", "answer": {"spans": answer}}) + "\n")
+    file = own_prompts / "suite.yaml"
+    gates = "gates:\n  - score.spans.shot_type_f1 >= 60 %\n  - score.spans.subject_identity_f1 >= 60 %\n"
+    file.write_text(file.read_text().replace("gates:\n", gates))
+    ran = read("run", "own", "--answers", "answers.jsonl", "--json", cwd=tmp_path)
+    results = {gate["metric"]: (gate["verdict"], gate["value"]["value"]) for gate in json.loads(ran.stdout)["gates"]}
+    assert results["score.spans.shot_type_f1"] == ("PASS", 1.0)
+    assert results["score.spans.subject_identity_f1"] == ("FAIL", 0.0)

@@ -55,8 +55,10 @@ _WORDS = {
 }
 
 
-def span_measures(categories: Sequence[str], sections: Sequence[str]) -> dict[str, Measure]:
-    """The measures of a suite with these categories and sections; F1 is twice what is right over all spans."""
+def span_measures(
+    categories: Sequence[str], sections: Sequence[str], roles: Mapping[str, str] | None = None
+) -> dict[str, Measure]:
+    """The measures of a suite with these categories, sections and roles; F1 is twice what is right over all spans."""
     measures: dict[str, Measure] = {}
     for scheme, message in _WORDS.items():
         halves = "_halves" if scheme == "partial" else ""
@@ -72,6 +74,8 @@ def span_measures(categories: Sequence[str], sections: Sequence[str]) -> dict[st
         measures[f"{name}_precision"] = Measure(right, f"{name}_answered", f"answered spans of {name}, strictly right")
         measures[f"{name}_recall"] = Measure(right, f"{name}_gold", f"gold spans of {name}, strictly found")
         measures[f"{name}_f1"] = Measure(twice, f"{name}_spans", f"strict F1 of {name}")
+    for role, name in (roles or {}).items():
+        measures[f"{name}_f1"] = Measure(f"{name}_twice", f"{name}_spans", f"strict F1 of {role}")
     for name in sections:
         measures[f"{name}_wrong"] = Measure(
             f"in_{name}_wrong", f"in_{name}_answered", f"wrong spans, of those in {name}"
@@ -102,9 +106,15 @@ def _better(name: str) -> str:
 
 
 def span_counts(
-    span_comparison: SpanComparison, category_of: Callable[[str], str], categories: Sequence[str], *, in_sections: bool
+    span_comparison: SpanComparison,
+    category_of: Callable[[str], str],
+    categories: Sequence[str],
+    roles: Mapping[str, str] | None = None,
+    *,
+    in_sections: bool,
 ) -> dict[str, int]:
-    """The counts of one comparison; of categories and sections only those that have a span, so that n is theirs."""
+    """The counts of one comparison; of categories, roles and sections only those that have a span, so that n is
+    theirs."""
     n_gold, n_answered = len(span_comparison.gold.placed), len(span_comparison.answer)
     figures = span_comparison.all_figures()
     right = {scheme: round(figures[scheme].right) for scheme in _WHOLE}
@@ -124,6 +134,9 @@ def span_counts(
     counts |= {kind: kinds[kind] for kind in KINDS}
     if categories:
         counts |= _by_category(span_comparison, category_of, categories)
+    if roles:
+        by_role = _by_category(span_comparison, lambda role: roles.get(role, ""), list(roles.values()))
+        counts |= {name: n for name, n in by_role.items() if name.endswith(("_spans", "_twice"))}
     return counts | _by_section(span_comparison) if in_sections else counts
 
 
@@ -401,6 +414,7 @@ class MatchSpans(Scorer):
     categories: Categories = Field(
         default=Categories(), description="The categories of roles: a list of names, or names and what ends them."
     )
+    roles: tuple[str, ...] = Field(default=(), description="Roles whose F1 is a measure of its own, for gates.")
     sections: dict[str, str | tuple[str, ...]] = Field(
         default={},
         description="By name of a section, the regular expression that begins it; what is before them all is `main`.",
@@ -413,12 +427,23 @@ class MatchSpans(Scorer):
     def _names_are_distinct(self) -> Self:
         if wrong := complaint_about(self.sections):
             raise ValueError(wrong)
+        if outside := [role for role in self.roles if self._outside(role)]:
+            raise ValueError(f"roles: {outside[0]!r} is in none of the categories {', '.join(self.categories.names)}")
+        names = [*self.categories.names, *SCHEMES, "macro", *self.role_names.values()]
+        if twice := [role for role, name in self.role_names.items() if names.count(name) > 1]:
+            raise ValueError(f"roles: the measure {self.role_names[twice[0]]}_f1 of {twice[0]!r} is there already")
         return self
+
+    @cached_property
+    def role_names(self) -> Mapping[str, str]:
+        """How the measure of each role begins: `subject_wardrobe` of `subject.wardrobe`."""
+        return {role: re.sub(r"\W+", "_", role) for role in self.roles}
 
     @cached_property
     def measures(self) -> Mapping[str, Measure]:  # type: ignore[override]  # its categories and sections are its own
         """Ratios of its counts: the usual ones, and those of its categories and sections."""
-        return span_measures(self.categories.names, [MAIN, *self.sections] if self.sections else [])
+        sections = [MAIN, *self.sections] if self.sections else []
+        return span_measures(self.categories.names, sections, self.role_names)
 
     @cached_property
     def means(self) -> Mapping[str, MeanMeasure]:  # type: ignore[override]  # as above
@@ -478,7 +503,8 @@ class MatchSpans(Scorer):
         )
 
     def _counts(self, span_comparison: SpanComparison) -> Mapping[str, int]:
-        return span_counts(span_comparison, self.categories.of, self.categories.names, in_sections=bool(self.sections))
+        categories, in_sections = self.categories, bool(self.sections)
+        return span_counts(span_comparison, categories.of, categories.names, self.role_names, in_sections=in_sections)
 
     def _note(self, span_comparison: SpanComparison) -> str:
         right = round(span_comparison.figures("strict").right)
