@@ -28,7 +28,7 @@ def test_too_many_excluded_make_a_run_invalid() -> None:
     decision = decide(summary_of([0] * 17 + [1] * 3, suite), SuiteModel.from_data(suite))
     assert decision.verdict is Verdict.INVALID
     assert decision.reasons[0] == (
-        "3 of 20 samples are excluded, judged by another kind of judge (15.0 %), more than the 5 % allowed"
+        "3 of 20 samples are excluded, judged in another mode (15.0 %), more than the 5 % allowed"
     )
 
 

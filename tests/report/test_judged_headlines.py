@@ -207,11 +207,14 @@ class TestSetAside:
 
     def test_more_tokens_are_advised_only_where_an_answer_broke_off(self, tmp_path):
         report = evaluated(tmp_path, verdict(4), {"clarity": 1, "harm": False}, n=2)
-        (aside,) = [one for one in report.details if one.judgement.excluded]
-        why = "only bare scores could be read from the judge's answers: the answer broke off at the limit of tokens"
-        cut = replace(aside, judgement=replace(aside.judgement, exclusion_reason=why))
-        (told,) = [note for note in wording.notes(replace(report, details=[cut])) if note.startswith("excluded")]
-        assert "give the judge more max_tokens" in told
+        start = "only bare scores could be read from the judge's answers: "
+        causes = {f"{start}no reasons in the answer": 7, f"{start}the answer broke off at the limit of tokens": 4}
+        judge = replace(report.summary.judge, why_excluded=causes)
+        report = replace(report, summary=replace(report.summary, judge=judge))
+        (told,) = [note for note in wording.notes(report) if note.startswith("excluded")]
+        named = "no reasons in the answer (7), the answer broke off at the limit of tokens (4)"
+        assert told.startswith(f"excluded: {start}{named}; give the judge more max_tokens")
+        assert "set ask_again" in told  # more tokens help only the four
 
 
 class TestCodes:

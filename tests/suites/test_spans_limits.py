@@ -274,3 +274,14 @@ def test_a_gate_can_ask_for_the_f1_of_a_role(own_prompts, tmp_path):
     results = {gate["metric"]: (gate["verdict"], gate["value"]["value"]) for gate in json.loads(ran.stdout)["gates"]}
     assert results["score.spans.shot_type_f1"] == ("PASS", 1.0)
     assert results["score.spans.subject_identity_f1"] == ("FAIL", 0.0)
+
+
+@pytest.mark.usefixtures("own_prompts")
+def test_the_short_report_names_every_cause_with_its_count(tmp_path):
+    """Two replies lack a list, one is cut down to scores, one cannot be used: each was given the first one's cause."""
+    lacking = {name: value for name, value in reply().items() if name != "taxonomyErrors"}
+    unusable = reply(scores=dict.fromkeys(DIMENSIONS, 9))
+    replies = [lacking, lacking, {"scores": reply()["scores"]}, unusable, unusable, *[reply(k) for k in range(6)]]
+    shown = " ".join(run_judged_by(replies, tmp_path, "--concurrency", "1").stdout.split())
+    assert '4 of 10 samples: excluded: "taxonomyErrors" is a required property (2), ' in shown
+    assert "judge m-1: coverage: 9 is not a number from 1 to 5 (1)" in shown

@@ -259,8 +259,8 @@ def test_when_every_reply_is_basic_the_scores_are_shown_as_such_with_what_is_wro
     assert ran.returncode == 4, ran.stdout + ran.stderr
     shown = " ".join(ran.stdout.split())
     assert "3 samples judged in basic mode: only the judge's scores could be read" in shown
-    assert "no more than the scores could be read:" in shown
-    assert '"missedElements" is a required property' in shown
+    assert "only bare scores could be read from the judge's answers:" in shown
+    assert '"missedElements" is a required property (3)' in shown
     report = json.loads(run_steelyard("report", "LAST", "--json", "--store", "runs.db", cwd=tmp_path).stdout)
     # 4 on a scale from 1 to 5.
     assert (report["overall"]["average"]["value"], report["overall"]["average"]["n"]) == (0.75, 3)

@@ -315,6 +315,8 @@ class JudgeFigures:
     """Share of the texts with several votes whose votes are far apart."""
     why_failed: dict[str, int] = field(default_factory=dict)
     """Why texts are inconclusive, as sentences that name the judge, most frequent first."""
+    why_excluded: dict[str, int] = field(default_factory=dict)
+    """Why judgements are not in the mode that was asked for, most frequent first: excluded, or all of the run."""
     dimensions: dict[str, BoundFigure] = field(default_factory=dict)
     remarks: dict[str, int] = field(default_factory=dict)
     """Votes with at least one remark of each code, most frequent first."""

@@ -262,7 +262,7 @@ def _why_invalid(part: Slice, allowed: float, state: RunState) -> tuple[str, ...
     elif failed + excluded + absent > allowed * planned + 1e-9:
         result = [f"{failed} of {planned} samples {_are(failed)} inconclusive"] if failed else []
         if excluded:
-            result.append(f"{excluded} of {planned} samples {_are(excluded)} excluded, judged by another kind of judge")
+            result.append(f"{excluded} of {planned} samples {_are(excluded)} excluded, judged in another mode")
         result += [f"{absent} of {planned} planned samples {_are(absent)} missing"] if absent else []
         share = percent((failed + excluded + absent) / planned)
         reasons.append(f"{' and '.join(result)} ({share}), more than the {100 * allowed:g} % allowed")

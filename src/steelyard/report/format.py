@@ -10,7 +10,7 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -111,6 +111,17 @@ def shortened(text: str, limit: int) -> str:
     while head and left_off and unicodedata.combining(text[len(head)]):
         head, left_off = head[:-1], left_off + 1
     return f"{head}... (+{left_off:,} characters)"
+
+
+_LONGEST_CAUSE = 120
+_MOST_CAUSES = 3
+
+
+def causes(counts: Mapping[str, int]) -> str:
+    """Causes with their counts, the first few by name: `http_500 out of memory (12), timeout (2)`."""
+    named = [f"{clipped(cause, _LONGEST_CAUSE)} ({n:,})" for cause, n in list(counts.items())[:_MOST_CAUSES]]
+    more = sum(list(counts.values())[_MOST_CAUSES:])
+    return ", ".join([*named, *([f"for other reasons ({more:,})"] if more else [])])
 
 
 def clipped(text: str, limit: int) -> str:

@@ -15,7 +15,6 @@ from steelyard.records import (
     Check,
     Finding,
     Judgement,
-    Mode,
     Outcome,
     Remark,
     RunHeader,
@@ -30,7 +29,7 @@ from steelyard.report.format import as_text, clipped, clipped_pair, counted, lai
 from steelyard.report.judge.run import judged_lines, judged_names, stated, vote_lines, vote_name
 from steelyard.report.model import JudgementDetail, Marked, Report, SampleDetail, VoteDetail
 from steelyard.report.pictures import Palette, box_of, drawings, load_pictures
-from steelyard.suite.case import Case, cell_name, compile_path, split_path
+from steelyard.suite.case import Case, cell_name, compile_path
 from steelyard.suite.judge import REMARKS, JudgeModel
 from steelyard.suite.labels import is_labelled
 
@@ -355,8 +354,11 @@ def _bounded_values(record: dict[str, Any]) -> dict[str, Any]:
 
 def judgement_reader(header: RunHeader) -> JudgementReader:
     """A function from a sample of the run and its case to what its judge said; None for samples without a judgement."""
+    from steelyard.analysis.judge.figures import exclusion_reason
+    from steelyard.analysis.judge.votes import described_rubric
+
     judge = header.description.judge
-    names = judge.rubric.names if judge else ()
+    names, rubric = judge.rubric.names if judge else (), described_rubric(header.description)
     text_of = _judged_text(judge)
     labels_of = _labels(judge.labels if judge else "")
 
@@ -376,7 +378,7 @@ def judgement_reader(header: RunHeader) -> JudgementReader:
             text=None if text is None else shortened(text, LONGEST_TEXT),
             shortened=any(call.shortened for call in judgement.calls),
             metrics=dict(judgement.metrics) if len(as_text(dict(judgement.metrics))) <= _LONGEST_SAID else None,
-            exclusion_reason=_exclusion_reason(judgement, judge) if excluded and judge else "",
+            exclusion_reason=exclusion_reason(judgement, rubric) if excluded and rubric else "",
             excluded=excluded,
         )
 
@@ -413,24 +415,6 @@ def label_words(label: Any) -> str:
     is_range = isinstance(ends, list | tuple) and len(ends) > 1 and all(isinstance(end, int) for end in ends)
     allowed = f" ({ends[0]} to {ends[-1]})" if is_range and ends else ""
     return ", ".join([*([as_text(label.get("best")) + allowed] if "best" in label or not names else []), *names])
-
-
-def _exclusion_reason(judgement: Judgement, judge: JudgeModel) -> str:
-    """Why a judgement is of another mode than the run's, with the first thing that was wrong."""
-    if judgement.mode is not Mode.BASIC:
-        return f"judged in mode {judgement.mode}"
-    problems = [_first_problem(vote, judge) for vote in judgement.votes if vote.mode is Mode.BASIC]
-    what = "only bare scores could be read from the judge's answers"
-    return f"{what}: {problems[0]}" if problems and problems[0] else what
-
-
-def _first_problem(vote: Vote, judge: JudgeModel) -> str:
-    asked = [split_path(part.place)[0] for part in (judge.reasons, judge.evidence) if part]
-    lacking = [name for name in dict.fromkeys(asked) if name and name not in vote.response]
-    if lacking:
-        return f"no {' and no '.join(lacking)} in the answer"
-    problems = [vote.message, *(remark.message for remark in vote.remarks if remark.code == "VIOLATION")]
-    return clipped(next(filter(None, problems), "").partition(";")[0], _LONGEST_RULE)
 
 
 def _mark_details(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from hashlib import sha256
 
 from steelyard.analysis.model import SampleLine
@@ -23,8 +24,6 @@ from steelyard.suite.yaml import listed
 
 _KINDS = "what failed: "
 _LONGEST_REASON = 240
-_LONGEST_CAUSE = 120
-_MOST_CAUSES = 3
 _MOST_FAILING = 12
 _CONCLUSIVE = (Outcome.SCORED, Outcome.MALFORMED)
 
@@ -104,27 +103,34 @@ def all_reasons(report: Report) -> list[str]:
 
 
 def commonest_failure(report: Report) -> str:
-    """`9 of 9: judge good: http_401 Incorrect API key provided` where too many samples are inconclusive; else ""."""
-    failed = sum(n for outcome, n in report.summary.overall.outcomes.items() if outcome not in _CONCLUSIVE)
-    planned = max(report.summary.overall.n_planned, report.n_samples)
+    """`9 of 9: judge good: http_401 Incorrect API key provided` where too many samples are inconclusive or excluded,
+    and of several causes each with its count; else ""."""
+    overall = report.summary.overall
+    failed = sum(n for outcome, n in overall.outcomes.items() if outcome not in _CONCLUSIVE) + overall.excluded
+    planned = max(overall.n_planned, report.n_samples)
     allowed = report.header.description.limits.max_inconclusive
-    if not report.why_inconclusive or failed <= allowed * planned + 1e-9:
+    causes = Counter(report.why_inconclusive)
+    if overall.excluded and report.summary.judge is not None:
+        from steelyard.analysis.judge.figures import ONLY_SCORES
+
+        why = report.summary.judge.why_excluded
+        causes.update({f"excluded: {text.removeprefix(f'{ONLY_SCORES}: ')}": n for text, n in why.items()})
+    if not causes or failed <= allowed * planned + 1e-9:
         return ""
     imported = report.header.options.imported
     if imported is not None and imported.tool and imported.notes:
         # Of another tool's run it says more what its errors do to its figure.
         return imported.notes[0]
-    reason, count = next(iter(report.why_inconclusive.items()))
+    reason, count = causes.most_common(1)[0]
     samples = "" if failed == planned else " samples"
-    return f"{count:,} of {planned:,}{samples}: {clipped(reason, _LONGEST_REASON)}"
+    if len(causes) == 1:
+        return f"{count:,} of {planned:,}{samples}: {clipped(reason, _LONGEST_REASON)}"
+    return f"{failed:,} of {planned:,}{samples}: {fmt.causes(dict(causes.most_common()))}"
 
 
 def causes_in_words(report: Report) -> str:
     """`MODEL_FAILURE: model 'm' not found (12), http_500 out of memory (2)`: why calls failed, with counts."""
-    causes = report.failure_causes
-    texts = [f"{clipped(str(cause), _LONGEST_CAUSE)} ({cause.count:,})" for cause in causes[:_MOST_CAUSES]]
-    more = sum(cause.count for cause in causes[_MOST_CAUSES:])
-    return ", ".join([*texts, *([f"for other reasons ({more:,})"] if more else [])])
+    return fmt.causes({str(cause): cause.count for cause in report.failure_causes})
 
 
 def badness(detail: SampleDetail) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +14,8 @@ from steelyard.analysis.model import BoundFigure, JudgeFigures, UsualScore
 from steelyard.failures import failure_reason
 from steelyard.metrics.own import RunData, Thing
 from steelyard.metrics.registry import Aggregate, At, Contributions, Level, Reported
-from steelyard.records import Judgement, Sample, Vote
+from steelyard.records import Judgement, Mode, Sample, Vote
+from steelyard.scoring.extract import BROKE_OFF
 from steelyard.stats.groups import Running
 from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Spending
@@ -58,6 +60,36 @@ def _reason(vote: Vote) -> tuple[str, str]:
         return f"{vote.member}: {key}", f"judge {vote.member}: {words}"
     first = vote.message.partition(";")[0]
     return f"{vote.member}: {first}", f"judge {vote.member}: {first}"
+
+
+ONLY_SCORES = "only bare scores could be read from the judge's answers"
+_POSITION = re.compile(r"(?<=\.)\d+(?=[.:])")
+_LONGEST_PROBLEM = 160
+
+
+def is_excluded(judgement: Judgement, rubric: DescribedRubric) -> bool:
+    """Whether it gave scores in another mode than was asked for: such texts are excluded, unless all are basic."""
+    return judgement.mode is not None and (judgement.mode is Mode.BASIC or judgement.mode != rubric.mode)
+
+
+def exclusion_reason(judgement: Judgement, rubric: DescribedRubric) -> str:
+    """Why a judgement is of another mode than was asked for, with the first thing that was wrong."""
+    if judgement.mode is not Mode.BASIC:
+        return f"judged in mode {judgement.mode}"
+    vote = next((vote for vote in judgement.votes if vote.mode is Mode.BASIC), None)
+    problem = "" if vote is None else _first_problem(vote, rubric)
+    return f"{ONLY_SCORES}: {problem}" if problem else ONLY_SCORES
+
+
+def _first_problem(vote: Vote, rubric: DescribedRubric) -> str:
+    if was_cut_off(vote):
+        return BROKE_OFF
+    if lacking := [name for name in rubric.asked_for if name and name not in vote.response]:
+        return f"no {' and no '.join(lacking)} in the answer"
+    problems = [vote.message, *(remark.message for remark in vote.remarks if remark.code == "VIOLATION")]
+    first = next(filter(None, problems), "").partition(";")[0]
+    # Which entry of a list it is, is no other cause.
+    return _POSITION.sub("[]", first)[:_LONGEST_PROBLEM]
 
 
 # How the judge of a run behaved, from its votes; they pass by once and only sums are kept.
@@ -258,6 +290,7 @@ class _Figures:
         self._votes = {name: Running() for name in VOTE_SHARES}
         self._disagreed = Running()
         self._why = Reasons()
+        self._why_excluded: Counter[str] = Counter()
         self._dimensions = {name: _Dimension() for name in rubric.dimensions}
 
     def _all(self) -> Iterable[Running]:
@@ -279,6 +312,8 @@ class _Figures:
             self._vote(vote)
         if judgement.mode is None:
             self._why.add(judgement)
+        elif is_excluded(judgement, self._rubric):
+            self._why_excluded[exclusion_reason(judgement, self._rubric)] += 1
         if (apart := disagreed(judgement, self._rubric)) is not None:
             self._disagreed.add(apart)
         for name, item in self._dimensions.items():
@@ -309,6 +344,7 @@ class _Figures:
             n_votes=n_votes,
             disagreement=self._disagreed.share(self._n_texts - self._disagreed.n),
             why_failed=self._why.counted(),
+            why_excluded=_most_frequent_first(self._why_excluded),
             dimensions={
                 name: item.figure(self._rubric.scale, self._n_texts) for name, item in self._dimensions.items()
             },
@@ -393,6 +429,18 @@ def silent_texts(data: RunData, reason: str) -> Contributions:
     return data.things(things)
 
 
+def excluded_texts(data: RunData, reason: str) -> Contributions:
+    """Texts whose judgement is not in the mode that was asked for, for one reason."""
+    rubric = data.once(_rubric)
+
+    def things(sample: Sample, _: str) -> Iterator[Thing]:
+        judgement = sample.judgement
+        if judgement is not None and is_excluded(judgement, rubric) and exclusion_reason(judgement, rubric) == reason:
+            yield 1.0, reason
+
+    return data.things(things)
+
+
 def _spent(data: RunData, at: At) -> Contributions:
     def things(sample: Sample, _: str) -> Iterator[Thing]:
         for call in sample.judgement.calls if sample.judgement is not None else ():
@@ -452,6 +500,15 @@ REPORTED = (
         Aggregate.MEAN,
         of="texts",
         even_unknown=True,
+    ),
+    Reported(
+        "judge.why_excluded.<n>",
+        "judge.why_excluded.<n>",
+        "texts whose judgement is not in the mode that was asked for, for that reason",
+        "in the order of the report",
+        lambda data, at: excluded_texts(data, list(at.item)[int(at.name("n")) - 1]),
+        Level.VOTE,
+        of="texts",
     ),
     Reported(
         "judge.why_failed.<n>",

@@ -20,7 +20,7 @@ from steelyard.stats.arrays import Array
 from steelyard.stats.groups import mean, share
 from steelyard.stats.intervals import ANYWHERE, Estimate, settled
 from steelyard.store.base import JudgedSample
-from steelyard.suite.case import MISSING, Case, compile_path
+from steelyard.suite.case import MISSING, Case, compile_path, split_path
 from steelyard.suite.judge import REMARKS, JudgeModel
 from steelyard.suite.labels import Label, labels_of
 from steelyard.suite.models import SuiteModel
@@ -55,6 +55,8 @@ class DescribedRubric:
     """How much less often than a person the judge may agree with the others, in the alternative annotator test."""
     checked: frozenset[str]
     """The codes of remarks that this judge can earn: what is not asked of it, it cannot fail."""
+    asked_for: tuple[str, ...] = ()
+    """The fields of a reply that hold reasons and quotes."""
 
     @property
     def scale(self) -> tuple[float, float]:
@@ -94,6 +96,7 @@ def described_rubric(suite: SuiteModel) -> DescribedRubric | None:
         declared_random=judge.labels_are == "random",
         epsilon=judge.epsilon,
         checked=_checked(judge),
+        asked_for=tuple(dict.fromkeys(split_path(part.place)[0] for part in (judge.reasons, judge.evidence) if part)),
     )
 
 

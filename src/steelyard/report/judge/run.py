@@ -9,7 +9,7 @@ from steelyard.records import Mode, RunHeader
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.document import Facts, Section, Table, section, table_section
-from steelyard.report.format import OF_A_RUN, clipped
+from steelyard.report.format import OF_A_RUN
 from steelyard.report.model import JudgementDetail, Marked, Report, VoteDetail
 from steelyard.scoring.extract import BROKE_OFF
 from steelyard.stats.intervals import Estimate
@@ -20,7 +20,6 @@ from steelyard.suite.judge import Member
 _FIX_CUT_OFF = "give the judge more max_tokens, then steelyard rescore --judge-again"
 _FIX_EXCLUDED = "set ask_again, or use a judge that keeps to the response schema, then steelyard rescore --judge-again"
 
-_LONGEST_PROBLEM = 300
 _FEWEST = 10
 """Fewer texts than this show no habit."""
 _MUCH_BROKEN, _MUCH_MADE_UP, _MUCH_DISAGREEMENT = 0.10, 0.05, 0.20
@@ -51,19 +50,22 @@ def mode_sentence(report: Report) -> str:
 
 
 def excluded_sentence(report: Report) -> str:
-    """Why samples are excluded, or all are basic, by the first of them, and what to do; "" when none is."""
-    judged = [detail.judgement for detail in report.details if detail.judgement]
-    if (judge := report.header.description.judge) and judge.mode is Mode.BASIC:
-        problem = next((vote.message for item in judged for vote in item.votes if vote.message), "")
-        detail = f": {clipped(problem, _LONGEST_PROBLEM)}" if problem else ""
-        return f"basic: of the judge's answers no more than the scores could be read{detail}"
-    why = [item.exclusion_reason for item in judged if item.excluded]
+    """Why samples are excluded, or all are basic, by cause with counts, and what to do; "" when none is."""
+    why = report.summary.judge.why_excluded if report.summary.judge is not None else {}
     if not why:
         return ""
+    from steelyard.analysis.judge.figures import ONLY_SCORES
+
+    start = f"{ONLY_SCORES}: "
+    same = start if all(item.startswith(start) for item in why) else ""
+    causes = same + fmt.causes({item.removeprefix(same): n for item, n in why.items()})
+    if (judge := report.header.description.judge) and judge.mode is Mode.BASIC:
+        return f"basic: {causes}"
     if Mode.BASIC not in report.summary.modes:
-        return f"excluded: {why[0]}; judge all of them alike"
-    cut_off = next((item for item in why if BROKE_OFF in item), None)
-    return f"excluded: {cut_off or why[0]}; {_FIX_CUT_OFF if cut_off else _FIX_EXCLUDED}"
+        return f"excluded: {causes}; judge all of them alike"
+    cut_off = [BROKE_OFF in item for item in why]
+    fixes = [_FIX_CUT_OFF] * any(cut_off) + [_FIX_EXCLUDED] * (not all(cut_off))
+    return f"excluded: {causes}; {'; '.join(fixes)}"
 
 
 def judge_warnings(report: Report) -> list[str]:
