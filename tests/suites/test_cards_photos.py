@@ -279,7 +279,7 @@ def test_the_three_shapes_fit(schema, answer):
         {"piles": {"left": ["A"]}},
         {"cards": [{"text": "A"}]},
         {"cards": ["A"]},
-        {"cards": [{"text": "A", "bbox": [0, 0, 1, 1]}]},
+        {"cards": [{"text": "A", "where": [0, 0, 1, 1]}]},
         {"cards": [{"text": 7, "row": 1}]},
         {"cards": [{"text": "A", "row": None}]},
         [{"text": "A", "row": 1}],

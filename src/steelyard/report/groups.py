@@ -164,7 +164,7 @@ def measures_by_variant(report: Report) -> Table:
     names = [name for name, _ in measured(report, report.summary.overall)]
     if len(groups) < 2 or not names:
         return doc.NO_TABLE
-    ratios = [[_all_measures(report, group).get(name, _NOTHING) for name in names] for group in groups]
+    ratios = [[_by_name(report, group).get(name, _NOTHING) for name in names] for group in groups]
     rows = [
         (
             group.name,
@@ -189,19 +189,24 @@ def measured(report: Report, group: Slice) -> Iterator[tuple[str, Proportion]]:
     Not those over readable answers that are the same over all, nor what no answer of a run with counts has counted.
     The flags of a judge have a table of their own.
     """
-    ratios = _all_measures(report, group)
-    for name, ratio in ratios.items():
-        if name.endswith(READABLE) and sums(ratio) == sums(ratios[name.removesuffix(READABLE)]):
-            continue
-        component = group.measures[_component(report, name)]
-        if ratio.estimate.n or not any(other.estimate.n for other in component.values()):
-            yield name, ratio
+    computed = _computed(report, group)
+    for component, ratios in computed.items():
+        for name, ratio in ratios.items():
+            if name.endswith(READABLE) and sums(ratio) == sums(ratios[name.removesuffix(READABLE)]):
+                continue
+            if ratio.estimate.n or not any(other.estimate.n for other in ratios.values()):
+                yield (f"{component}.{name}" if len(computed) > 1 else name), ratio
 
 
-def _all_measures(report: Report, group: Slice) -> dict[str, Proportion]:
-    """Every measure of a slice by the name that `measured` gives it."""
+def _computed(report: Report, group: Slice) -> dict[str, dict[str, Proportion]]:
+    """Every measure of a slice by component and name, without the flags of a judge."""
     judged = judged_names(report.header)
-    computed = {name: ratios for name, ratios in group.measures.items() if name not in judged}
+    return {name: dict(ratios) for name, ratios in group.measures.items() if name not in judged}
+
+
+def _by_name(report: Report, group: Slice) -> dict[str, Proportion]:
+    """Every measure of a slice by the name that `measured` gives it, also where that leaves it out."""
+    computed = _computed(report, group)
     return {
         (f"{component}.{name}" if len(computed) > 1 else name): ratio
         for component, ratios in computed.items()
