@@ -107,3 +107,27 @@ def test_a_print_has_no_navigation_and_whole_texts(page, place):
         cut = "els => els.filter(el => el.scrollHeight > el.clientHeight + 2).length"
         assert page.eval_on_selector_all("pre", cut) == 0, path
     page.emulate_media(media="screen")
+
+
+NAMES = """() => [...document.querySelectorAll("table")].flatMap((table) => {
+  const heads = [...table.querySelectorAll("thead th")].map((head) => head.textContent.trim());
+  return heads.flatMap((head, at) => !/^(Run|Case|Sample|Newest run)$/.test(head) ? [] :
+    [...table.querySelectorAll("tbody tr")].filter((row) => row.cells.length === heads.length)
+      .map((row) => [row.cells[at].textContent.trim(), row.cells[at].querySelector("a")?.href ?? ""]));
+})"""
+
+
+def test_names_of_runs_and_cases_are_links_that_lead_to_them(page, place):
+    page.set_viewport_size({"width": 1280, "height": 900})
+    links = {}
+    for path in PAGES:
+        show(page, place + path)
+        for name, href in page.evaluate(NAMES):
+            assert href.startswith(place) or not name, (path, name)
+            links.setdefault(href.removeprefix(place).partition("?")[0].rpartition("/")[0], (name, href))
+    assert len(links) > 4
+    for name, href in links.values():
+        show(page, href)
+        assert page.title() != "Not possible · Steelyard", (name, href)
+        if "/samples?" in href:
+            assert page.locator("[data-rows] [data-href]").count() > 0, (name, href)

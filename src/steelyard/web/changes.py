@@ -29,8 +29,6 @@ from steelyard.records import Finding, RunHeader, Sample
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.compare import blocks, sentences
-from steelyard.report.render.html import BlockWriter
-from steelyard.report.render.page_size import ROOMY
 from steelyard.report.samples import why_wrong
 from steelyard.report.wording import scale_of, status_of
 from steelyard.stats.paired import NO_CHANGE
@@ -38,6 +36,7 @@ from steelyard.store.base import Store
 from steelyard.store.excerpt import Excerpt
 from steelyard.store.sql import SqlStore
 from steelyard.web.differences import LONGEST, WIDE, Part, Reach, differences
+from steelyard.web.render import PageWriter
 from steelyard.web.runs import state_of
 from steelyard.web.site import (
     NotThere,
@@ -107,19 +106,19 @@ def _change_figures(store: SqlStore, before: str, after: str) -> dict[str, Any]:
         "title": sentences.title(comparison),
         "context": list(top.context),
         "footer": list(top.footer),
-        "answer": _fitting(top, _LARGEST["answer"]),
-        "figures": _fitting(figures, _LARGEST["figures"]),
+        "answer": _fitting(top, b.header, _LARGEST["answer"]),
+        "figures": _fitting(figures, b.header, _LARGEST["figures"]),
         "note": _NOT_SPLIT.format(before, after) if _may_be_split(comparison) else "",
         "by_pass": comparison.pairs.by_pass,
         "order": replace(order, first=_places(store, a, order.first), second=_places(store, b, order.second)),
     }
 
 
-def _fitting(document: doc.Document, largest: int) -> Markup:
+def _fitting(document: doc.Document, header: RunHeader, largest: int) -> Markup:
     """The blocks as HTML, with as many rows of each table as a page has room for."""
     for most in _ROWS:
         cut = doc.Document(document.title, [_cut(block, most) for block in document.blocks])
-        page = BlockWriter(cut, ROOMY, address_in_its_run).content()
+        page = PageWriter(cut, header, address_in_its_run).content()
         if len(page.encode()) <= largest:
             break
     return page

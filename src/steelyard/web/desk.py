@@ -359,14 +359,14 @@ def label_figures(store: Store, run_id: str, other: str) -> dict[str, Any]:
             lines.append([f"{figure.name}: people agree", same])
         if figure.judge and figure.judge[-1].agreement.n:
             lines.append([f"{figure.name}: judge agrees", _share(figure.judge[-1].agreement)])
-    body, data = render.blocks(report.agreement_document(part, header)), dict[str, Any](agreement=part)
+    body, data = render.blocks(report.agreement_document(part, header), header), dict[str, Any](agreement=part)
     if figures:
         estimates = estimates_of(store, header)
         rate = estimates.figures[0]
         lines.append(["Pass rate", _share(rate.together) if rate.together.value is not None else f"none: {rate.why}"])
         if rate.more_to_halve is not None:
             lines.append(["To halve the interval", f"{rate.more_to_halve:,} more at random"])
-        body = render.blocks(report.estimates_document(estimates, header)) + body
+        body = render.blocks(report.estimates_document(estimates, header), header) + body
         data |= {"estimates": estimates}
     return {
         "lines": lines,

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jinja2
 from markupsafe import Markup
 
 from steelyard import __version__
+from steelyard.records import RunHeader
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
-from steelyard.report.render.html import BlockWriter, badge, breakable
+from steelyard.report.render.html import BlockWriter, badge, breakable, tag
 from steelyard.report.render.page_size import ROOMY
 from steelyard.store.selection import Selection
 from steelyard.web import site
+
+_REPEAT = re.compile(r" #\d+\Z")
 
 
 def _visible(value: Any) -> Any:
@@ -61,9 +65,35 @@ def page(template: str, **shown: Any) -> str:
     return TEMPLATES.get_template(template).render(**shown)
 
 
-def blocks(document: doc.Document) -> Markup:
-    """The blocks of a document as HTML."""
-    return BlockWriter(document, ROOMY).content()
+class PageWriter(BlockWriter):
+    """Writes a document in which the names of runs lead to them, and those of cases and samples to the samples of the
+    case in one run."""
+
+    def __init__(
+        self, document: doc.Document, header: RunHeader | None, address: Callable[[Selection], str] | None = None
+    ) -> None:
+        super().__init__(document, ROOMY, address)
+        self._run = None if header is None else header.id
+        self._variants = set() if header is None else set(header.description.variant_names)
+
+    def cell(self, cell: doc.Cell, column: doc.Column) -> Markup:
+        named = isinstance(cell, str | doc.Link) and not isinstance(cell, doc.Figures) and str(cell)
+        if named and column.title == "Run":
+            return tag("a", breakable(self.line(named)), href=site.run_address(named))
+        if named and column.title in ("Case", "Sample") and self._run is not None:
+            return tag("a", breakable(self.line(named)), href=site.samples_address(self._run, self._case(named)))
+        return super().cell(cell, column)
+
+    def _case(self, name: str) -> Selection:
+        """The samples of the case, and variant, that a name such as `furn-003 [careful] #2` begins with."""
+        name = _REPEAT.sub("", name)
+        case, _, variant = name.removesuffix("]").rpartition(" [")
+        return Selection(case=case, variant=variant) if variant in self._variants else Selection(case=name)
+
+
+def blocks(document: doc.Document, header: RunHeader | None = None) -> Markup:
+    """The blocks of a document as HTML, with links to the cases of a run."""
+    return PageWriter(document, header).content()
 
 
 def pictures(drawn: Sequence[doc.Picture], addresses: Mapping[str, str]) -> Markup:

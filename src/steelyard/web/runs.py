@@ -27,12 +27,12 @@ from steelyard.report import history
 from steelyard.report.build import build_report
 from steelyard.report.charts.base import Chart, can_draw, to_svg
 from steelyard.report.render.html import BlockWriter, tag
-from steelyard.report.render.page_size import ROOMY
 from steelyard.report.run import context, data, document
 from steelyard.store.base import Store
 from steelyard.store.people import Queue
 from steelyard.store.selection import Selection
 from steelyard.store.sql import SqlStore
+from steelyard.web.render import PageWriter
 from steelyard.web.site import (
     File,
     NotThere,
@@ -41,7 +41,6 @@ from steelyard.web.site import (
     Visit,
     address_in_its_run,
     change_address,
-    run_address,
     samples_address,
 )
 
@@ -239,7 +238,7 @@ def run_figures(store: SqlStore, run_id: str) -> dict[str, Any]:
     report = build_report(store, store.run(run_id), max_details=100)
     report = replace(report, findings={code: hits[:_MOST_HITS] for code, hits in report.findings.items()})
     shown = document(report)
-    parts, charts = _parts(BlockWriter(shown, ROOMY, partial(samples_address, run_id)))
+    parts, charts = _parts(PageWriter(shown, report.header, partial(samples_address, run_id)))
     return {
         "report": data(replace(report, details=[])),
         "parts": parts,
@@ -354,20 +353,13 @@ def history_figures(store: Store, suite: str, last: int, by: str, metric: str) -
     """A suite's figures run by run, as a page and as data."""
     result = read_history(store, suite, Wanted(last=last, by=by, metrics=(metric,) if metric else ()))
     shown = history.document(result)
-    parts, charts = _parts(_HistoryWriter(shown, ROOMY, address_in_its_run))
+    parts, charts = _parts(PageWriter(shown, None, address_in_its_run))
     return {
         "history": history.data(result),
         "parts": parts,
         "below": " · ".join((*shown.context, *shown.footer)),
         "charts": charts,
     }
-
-
-class _HistoryWriter(BlockWriter):
-    """Writes a history, in which the name of a run leads to it."""
-
-    def cell(self, cell: doc.Cell, column: doc.Column) -> Markup:
-        return tag("a", cell, href=run_address(str(cell))) if column.title == "Run" else super().cell(cell, column)
 
 
 def show_history(visit: Visit) -> Mapping[str, Any]:

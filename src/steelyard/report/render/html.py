@@ -67,7 +67,7 @@ def _harmless(value: object) -> Markup:
 
 _LONGEST_WHOLE = 24
 _LONG_WORD = re.compile(rf"\S{{{_LONGEST_WHOLE + 1},}}")
-_SEAM = re.compile(r"(?<=[_./:,;=&?|\\])(?=[^_./:,;=&?|\\])|(?<=[a-z])(?=[A-Z])")
+_SEAM = re.compile(r"(?<=[-_./:,;=&?|\\])(?=[^-_./:,;=&?|\\])|(?<=[a-z])(?=[A-Z])")
 
 
 def breakable(text: object) -> Markup:
