@@ -26,6 +26,9 @@ def makers(tmp_path, monkeypatch):
     return folder
 
 
+ALSO = ("--unchanged", "expected.also")
+
+
 def suggested(*more):
     return json.loads(invoke("truth", "suggest", "makers", "--json", *more))
 
@@ -109,7 +112,8 @@ def test_an_accepted_one_is_truth_with_its_reason_and_its_points(makers):
 def test_a_correction_replaces_the_truth(makers):
     invoke("truth", "accept", "makers", of("d", "year")["id"], "--as", "correction", "--reason", "the catalogue")
     assert load_suite("makers").ledger[0].change == {"expected.year": {"before": 1900, "after": 1905}}
-    said = invoke("truth", "accept", "makers", of("a")["id"], "--as", "correction", "--reason", "r", "--json")
+    words = ("truth", "accept", "makers", of("a")["id"], "--as", "correction", "--reason", "r", "--json")
+    said = invoke(*words, "--unchanged", "expected.also")
     assert json.loads(said)["change"] == {"expected.maker": {"before": "Kohn", "after": "Thonet"}}
 
 
@@ -125,7 +129,7 @@ def test_a_rejected_one_is_not_offered_again_unless_asked_for(makers):
     assert "it rejected a suggestion" in invoke("truth", "revert", "makers", 1, "--reason", "x", code=2)
     # It is no edit: nothing lacks a reason, and a run does not keep it.
     invoke("truth", "check", "makers")
-    invoke("truth", "accept", "makers", of("a")["id"], "--as", "correction", "--reason", "it was not forged")
+    invoke("truth", "accept", "makers", of("a")["id"], "--as", "correction", "--reason", "it was not forged", *ALSO)
 
 
 @pytest.mark.parametrize(
@@ -151,7 +155,10 @@ def test_what_was_redacted_is_not_written_over_the_truth(makers):
     words = ("truth", "accept", "makers", of("a")["id"], "--reason", "x", "--as")
     assert "the truth of a holds personal data, which the suite redacts" in invoke(*words, "alternative", code=2)
     assert cases.read_text() == text
-    invoke(*words, "correction")
+    told = invoke(*words, "correction", code=2)
+    assert "expected.also depends on expected.maker" in told
+    assert "kohn@example.org" not in told
+    invoke(*words, "correction", *ALSO)
     assert cases.read_text() == text.replace("Kohn", "Thonet")
 
 
@@ -221,3 +228,22 @@ def likeness(truth, answer):
 def test_what_a_judge_scores_is_no_part_of_the_truth_that_answers_could_correct(makers):
     with closing(open_store(None)) as store:
         assert suggestions(load_suite("tarot"), store, ()) == []
+
+
+def test_a_correction_of_a_name_asks_for_its_keywords_and_the_wrong_answer_keeps_nothing(makers):
+    suite = makers / "suite.yaml"
+    scorer = "keywords_or_fuzzy: {expected: expected.maker, keywords: expected.also}"
+    text = suite.read_text()
+    suite.write_text(text.replace("alternatives: {expected: expected.maker, also: expected.also}", scorer))
+    assert suite.read_text() != text
+    words = ("truth", "accept", "makers", of("a")["id"], "--as", "correction", "--reason", "the stamp")
+    before = (makers / "cases.jsonl").read_text()
+    told = invoke(*words, code=2)
+    assert 'expected.also (now ["x y"]) depends on expected.maker' in told
+    assert "--set expected.also=... or --unchanged expected.also" in told
+    assert (makers / "cases.jsonl").read_text() == before
+    assert "--unchanged expected.alos" in invoke(*words, "--unchanged", "expected.alos", code=2)
+    invoke(*words, "--set", 'expected.also=["thonet"]')
+    (case,) = (case for case in load_suite("makers").cases if case.id == "a")
+    assert case.expected["maker"] == "Thonet"
+    assert case.expected["also"] == ["thonet"]

@@ -24,7 +24,6 @@ from steelyard.store.sql import open_store
 from steelyard.suite.case import MISSING
 from steelyard.suite.load import load_suite
 from steelyard.suite.models import SuiteModel
-from steelyard.suite.readers import decode
 from steelyard.suite.truth import LEDGER_FILE, NAMES, LedgerLine, kind_of, newest_first, worth
 from steelyard.suite.yaml import shown
 
@@ -70,16 +69,6 @@ def _writing(name: str, about: str, *options: Callable[[Any], Any]) -> Callable[
     return register
 
 
-def _assigned(text: str) -> tuple[str, Any]:
-    """A path and a value out of `path=value`."""
-    path, sign, value = text.partition("=")
-    if not sign or not path.strip():
-        raise click.BadParameter(f"{text!r} is no PATH=VALUE, such as expected.maker=Thonet")
-    with suppress(ValueError):
-        return path.strip(), decode(value)
-    return path.strip(), value
-
-
 _REASON = click.option("--reason", metavar="TEXT", required=True, help="Why; the ledger keeps it.")
 _BY = click.option("--by", metavar="WHO", help="Who does it. [default: the user of this machine, or of the CI]")
 _CASE = click.argument("case_id", metavar="CASE")
@@ -88,8 +77,14 @@ _SET = click.option(
     "values",
     metavar="PATH=VALUE",
     multiple=True,
-    callback=lambda _, __, given: dict(map(_assigned, given)),
+    callback=lambda _, __, given: dict(map(truth.assigned, given)),
     help="Put this value there: expected.maker=Thonet; JSON where it is any. May be given more than once.",
+)
+_UNCHANGED = click.option(
+    "--unchanged",
+    metavar="PATH",
+    multiple=True,
+    help="A field that depends on an edited one, such as its keywords, stays. May be given more than once.",
 )
 _NEW_FIELD = click.option("--new-field", is_flag=True, help="A field of the truth that no case has yet is meant.")
 _SINCE = click.option(
@@ -119,6 +114,7 @@ def _add(suite: str, case_id: str, values: dict[str, Any], **options: Any) -> Le
     _CASE,
     _SET,
     click.option("--unset", "removed", metavar="PATH", multiple=True, help="Take the value there away."),
+    _UNCHANGED,
     _NEW_FIELD,
 )
 def _edit(suite: str, case_id: str, values: dict[str, Any], removed: Sequence[str], **options: Any) -> LedgerLine:
@@ -210,8 +206,16 @@ def _suggest(suite: str, every: bool, **options: Any) -> CommandResult:
     return rows, [*lines, f"{total}; {message}" if message else total], 0
 
 
-def _decide(suite: str, author: truth.Author, name: str, outcome: Any = "rejected", **options: Any) -> LedgerLine:
-    return suggestions.decide(suite, _suggested(suite, **options)[1], name, outcome, author)
+def _decide(
+    suite: str,
+    author: truth.Author,
+    name: str,
+    outcome: Any = "rejected",
+    values: dict[str, Any] | None = None,
+    unchanged: Sequence[str] = (),
+    **options: Any,
+) -> LedgerLine:
+    return suggestions.decide(suite, _suggested(suite, **options)[1], name, outcome, author, values, unchanged)
 
 
 _writing(
@@ -219,6 +223,8 @@ _writing(
     "Make the answer of a suggestion the truth, or an alternative to it.",
     _ID,
     click.option("--as", "outcome", type=click.Choice(["alternative", "correction"]), required=True),
+    _SET,
+    _UNCHANGED,
     *_RUNS,
 )(_decide)
 _writing("reject", "Say that the answer of a suggestion is wrong; it is not suggested again.", _ID, *_RUNS)(_decide)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isnan, nan
 from typing import Any, Literal
@@ -24,12 +24,12 @@ from steelyard.scoring.structure import Fields
 from steelyard.scoring.text import Choice, Contains, Regex, as_phrases, as_text, chosen, normalise, says_unknown
 from steelyard.store.base import Store
 from steelyard.store.people import ANSWER, LabelRecord
-from steelyard.suite.case import Case, compile_path, digest, put, split_path
+from steelyard.suite.case import MISSING, Case, compile_path, digest, put, split_path
 from steelyard.suite.case_files import cannot_edit
 from steelyard.suite.load import load_suite
 from steelyard.suite.models import Component, SuiteModel
 from steelyard.suite.redaction import EMAIL, NAME, PHONE, written_cases
-from steelyard.suite.truth import SUGGESTION, Decision, LedgerLine, append_lines, ledger_line
+from steelyard.suite.truth import SUGGESTION, Decision, LedgerLine, append_lines, case_paths, ledger_line
 from steelyard.suite.yaml import meant
 
 _SHARE = 2 / 3
@@ -98,6 +98,12 @@ class _Question:
     path: str
     """Where in the case the truth is."""
     outer: Callable[[Any], Any]
+
+    @property
+    def dependent(self) -> list[str]:
+        """The paths of the truth that mean something only beside this one: keywords, alternatives."""
+        paths = [path for name, path in case_paths(self.scorer) if name != "expected"]
+        return [path for path in paths if split_path(path)[:1] == ("expected",)]
 
     def is_wrong(self, answer: Any, case: Case) -> bool | None:
         """Whether an answer counts as wrong; None where nothing is scored."""
@@ -223,7 +229,10 @@ def suggestions(suite: SuiteModel, store: Store, runs: Sequence[RunHeader], agre
         if same := _agreed(given, agree):
             case = votes.cases[case_id]
             item = _suggestion(case, votes.questions[name], same, given)
-            points = {way: points for way, values in item.ways.items() if (points := rise(case, values)) is not None}
+            # What depends on the old truth goes with it: a person gives it anew.
+            gone = dict.fromkeys(votes.questions[name].dependent, MISSING)
+            ways = {way: values | (gone if way == "correction" else {}) for way, values in item.ways.items()}
+            points = {way: points for way, values in ways.items() if (points := rise(case, values)) is not None}
             results.append(replace(item, points=points, decision=decided.get(item.id, "")))
     return sorted(results, key=lambda item: (-max(item.points.values(), default=0.0), item.case, item.component))
 
@@ -294,8 +303,14 @@ def decide(
     name: str,
     outcome: Literal["alternative", "correction", "rejected"],
     author: Author,
+    values: Mapping[str, Any] | None = None,
+    unchanged: Collection[str] = (),
 ) -> LedgerLine:
-    """Make an answer the truth or an alternative to it, or reject it, with a line in the ledger that says why."""
+    """Make an answer the truth or an alternative to it, or reject it, with a line in the ledger that says why.
+
+    `values` and `unchanged` are what else is edited with a correction, and what depends on it and stays: see
+    `change_case`.
+    """
     matching = [item for item in listed if name and item.id.startswith(name)]
     if len(matching) != 1:
         several = f"{len(matching)} suggestions begin with {name!r}" if matching else f"there is no suggestion {name!r}"
@@ -304,10 +319,11 @@ def decide(
     (item,) = matching
     about = {"id": item.id, "component": item.component, "value": item.value, "runs": list(item.runs)}
     decision = Decision(outcome=outcome, points=item.points.get(outcome), **about)
-    if values := item.ways.get(outcome):
-        if _is_redacted(json.dumps(values)):
+    if way := item.ways.get(outcome):
+        if _is_redacted(json.dumps(way)):
             raise cannot_edit(f"the truth of {item.case} holds personal data, which the suite redacts")
-        return change_case(place, item.case, values, author, state=item.state, decision=decision)
+        about = {"of_case": way, "state": item.state, "decision": decision}
+        return change_case(place, item.case, values or {}, author, unchanged=unchanged, **about)
     if outcome != "rejected":
         why = f"the scorer of {item.component} knows one truth alone"
         raise UsageError(f"{why}: accept it as a correction, or score it by alternatives with also")

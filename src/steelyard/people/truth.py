@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from codecs import BOM_UTF8
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from steelyard.errors import SteelyardError, UsageError
+from steelyard.errors import UsageError
 from steelyard.scoring.structure import Fields
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import MISSING, Case, canonical, compile_path, digest, leaves, path_step, put, split_path
 from steelyard.suite.case_files import EDITABLE, cannot_edit, with_record
 from steelyard.suite.cases import CaseFile, FileCases, ListCases, survey_cases
-from steelyard.suite.files import write_bytes
+from steelyard.suite.edits import alone_in, edit_folder, write_edit
 from steelyard.suite.load import find_suite, load_suite
 from steelyard.suite.models import SuiteModel
-from steelyard.suite.readers import Record, refuse
+from steelyard.suite.readers import Record, decode, refuse
 from steelyard.suite.redaction import written_cases
-from steelyard.suite.truth import TRUTH, Decision, LedgerLine, append_lines, case_paths, ledger_line, wait_for_others
-from steelyard.suite.yaml import Located, listed, meant, meant_or_listed
+from steelyard.suite.truth import TRUTH, Decision, LedgerLine, case_paths, ledger_line
+from steelyard.suite.yaml import Located, listed, meant, meant_or_listed, shown
 
 _EXPECTED = "expected"
 _truth = compile_path(_EXPECTED)
@@ -35,6 +33,16 @@ class Author:
 
     by: str
     reason: str
+
+
+def assigned(text: str) -> tuple[str, Any]:
+    """A path and a value out of `path=value`, JSON where it is any; UsageError when it is no such text."""
+    path, sign, value = text.partition("=")
+    if not sign or not path.strip():
+        raise UsageError(f"{text!r} is no PATH=VALUE, such as expected.maker=Thonet")
+    with suppress(ValueError):
+        return path.strip(), decode(value)
+    return path.strip(), value
 
 
 class _EditedSince(UsageError):
@@ -52,17 +60,22 @@ def change_case(
     file: str | None = None,
     new_field: bool = False,
     decision: Decision | None = None,
+    of_case: Mapping[str, Any] | None = None,
+    unchanged: Collection[str] | None = None,
 ) -> LedgerLine:
     """Put values at paths of a case, as in `{"expected.maker": "Thonet"}`; MISSING takes away what is there.
 
     The path "" is the whole record: that of a new case, or MISSING to retire one. The file of cases and the ledger
     change together. UsageError or SuiteError, and nothing changes, when that cannot be done or would break the suite,
     or when there is something else by now: `now` says what is there by path, `state` is the digest of the truth.
-    `file` is where a new case goes; `new_field` allows fields that nothing else has.
+    `file` is where a new case goes; `new_field` allows fields that nothing else has. `of_case` are more values by path
+    of the case as the suite reads it, which `cases.map` may take from elsewhere. Unless `unchanged` is None, fields
+    that depend on an edited one (the keywords of a name) need a new value or must be named there.
     """
-    steps = _steps(values)
     with _alone(place) as suite:
         files = _Files(suite)
+        values = files.in_record(of_case or {}) | dict(values)
+        steps = files.steps(values)
         old = files.record(case_id, is_new=values.get("", MISSING) is not MISSING)
         for path, value in (now or {}).items():
             if not _equal(compile_path(path)(old), value):
@@ -70,37 +83,21 @@ def change_case(
         new = old
         for path, value in values.items():
             new = put(new, steps[path], value)
-        if not (change := dict(_changes(old, new))):
+        if not (change := dict(_changes(old, new, files.roots))):
             raise UsageError(f"nothing was edited: the truth of {case_id} is so already")
         if not new_field:
             files.refuse_unknown(new)
+        if unchanged is not None and MISSING not in (old, new):
+            files.refuse_left_behind(old, new, values, unchanged)
         target, data = files.with_case(case_id, new, file)
-        before, after = files.digests(target, data, case_id, new)
-        if state and state != before:
-            raise UsageError(f"the truth of {case_id} was edited meanwhile: look again")
-        edit = {"what": TRUTH, "case": case_id, "before": before, "after": after, "file": target.name}
-        line = ledger_line(by=author.by, reason=author.reason, change=change, suggestion=decision, **edit)
-        content = target.path.read_bytes()
-        write_bytes(target.path, data)
-        try:
-            append_lines(suite.folder, [line])
-        except SteelyardError:
-            write_bytes(target.path, content)
-            raise
+        with edit_folder(suite.folder) as temporary:
+            before, after = files.digests(target, data, case_id, new, temporary)
+            if state and state != before:
+                raise UsageError(f"the truth of {case_id} was edited meanwhile: look again")
+            edit = {"what": TRUTH, "case": case_id, "before": before, "after": after, "file": target.name}
+            line = ledger_line(by=author.by, reason=author.reason, change=change, suggestion=decision, **edit)
+            write_edit(temporary, target.path, data, line)
         return line
-
-
-def _steps(values: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """The steps of the path to each value; UsageError for what is no path, or none into the truth."""
-    try:
-        steps = {path: split_path(path) for path in values}
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    if wrong := [path for path in values if "" not in values and steps[path][0] != _EXPECTED]:
-        raise UsageError(f"{wrong[0]} is no part of the truth: name a path such as expected.name")
-    if not steps:
-        raise UsageError("nothing was edited: say what, such as --set expected.maker=Thonet")
-    return steps
 
 
 def revert_line(place: str, number: int, author: Author) -> LedgerLine:
@@ -124,11 +121,7 @@ def revert_line(place: str, number: int, author: Author) -> LedgerLine:
 @contextmanager
 def _alone(place: str) -> Iterator[SuiteModel]:
     """The suite as it is now, edited by nobody else meanwhile where the system knows such a thing."""
-    with ExitStack() as stack:
-        with suppress(OSError):  # Windows
-            descriptor = os.open(load_suite(place).folder, os.O_RDONLY)
-            stack.callback(os.close, descriptor)
-            wait_for_others(descriptor)
+    with alone_in(load_suite(place).folder):
         suite, installed = load_suite(place), find_suite(place)
         if installed is not None and suite.folder.resolve() == installed.parent.resolve():
             why = f"{place} is an installed suite, and an update would undo the edit"
@@ -148,6 +141,60 @@ class _Files:
         if not isinstance(source, FileCases):
             raise cannot_edit(f"the cases of {suite.name} are given in Python")
         self._source, self._cases = source, _read(source)
+        scorers: list[Any] = [component.scorer for component in suite.components]
+        self._scorers = [*scorers, *(part for item in scorers if isinstance(item, Fields) for _, _, part in item.parts)]
+        self.roots = tuple(dict.fromkeys([_EXPECTED, *sorted(source.mapping.keys(_EXPECTED))]))
+        """The keys of a record that the truth is read from."""
+
+    def _read_paths(self) -> list[str]:
+        """The paths of the truth that scorers read, as the case has them."""
+        paths = [path for scorer in self._scorers for _, path in case_paths(scorer)]
+        return [path for path in paths if split_path(path)[:1] == (_EXPECTED,)]
+
+    def in_record(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Values of a case as those of its record; UsageError where `cases.map` makes them of something else."""
+        result = {}
+        for path, value in values.items():
+            if (origin := self._source.mapping.origin(path)) is None:
+                raise cannot_edit(f"{path} is made by cases.map")
+            result[origin[0]] = value if value is MISSING else origin[1](value)
+        return result
+
+    def steps(self, values: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+        """The steps of the path to each value; UsageError for what is no path, or none into the truth."""
+        try:
+            steps = {path: split_path(path) for path in values}
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+        if wrong := [path for path in values if "" not in values and steps[path][0] not in self.roots]:
+            raise UsageError(f"{wrong[0]} is no part of the truth: name a path such as expected.name")
+        if not steps:
+            raise UsageError("nothing was edited: say what, such as --set expected.maker=Thonet")
+        return steps
+
+    def refuse_left_behind(self, old: Any, new: Any, values: Mapping[str, Any], unchanged: Collection[str]) -> None:
+        """UsageError when a field was edited and one that depends on it, by the scorer that reads both, was not."""
+        left: dict[str, str] = {}
+        dependent: set[str] = set()
+        for scorer in self._scorers:
+            paths = {
+                name: origin[0] for name, path in case_paths(scorer) if (origin := self._source.mapping.origin(path))
+            }
+            main = paths.pop("expected", None)
+            if main is None or _equal(*(compile_path(main)(record) for record in (old, new))):
+                continue
+            dependent.update(paths.values())
+            for path in paths.values():
+                value = compile_path(path)(new)
+                is_set = any(path == name or path.startswith(f"{name}.") for name in values)
+                if value not in (MISSING, None, []) and not is_set and path not in unchanged:
+                    now = "" if self._suite.redactor else f" (now {shown(value)})"
+                    left[path] = f"{path}{now} depends on {main}"
+        if unknown := [path for path in unchanged if path not in dependent]:
+            raise UsageError(f"--unchanged {unknown[0]}: nothing that was edited has it as a dependent field")
+        if left:
+            ways = " ".join(f"--set {path}=... or --unchanged {path}" for path in left)
+            raise UsageError(f"{'; '.join(left.values())}: give its new value too: {ways}")
 
     def record(self, case_id: str, *, is_new: bool) -> Any:
         """The record of a case, MISSING of a new one; UsageError when it is not there, or when a new one is."""
@@ -157,15 +204,17 @@ class _Files:
 
     def refuse_unknown(self, new: Any) -> None:
         """UsageError when the truth has a field that is in no case and that no scorer names."""
-        scorers: list[Any] = [component.scorer for component in self._suite.components]
-        scorers += [part for scorer in scorers if isinstance(scorer, Fields) for _, _, part in scorer.parts]
-        read_paths = {path for scorer in scorers for _, path in case_paths(scorer)}
+        read_paths = {origin[0] for path in self._read_paths() if (origin := self._source.mapping.origin(path))}
         for record, _ in self._cases.values():
-            read_paths.update(path for path, _ in leaves(_truth(record.data), _EXPECTED))
-        for path, _ in leaves(_truth(new), _EXPECTED):
+            read_paths.update(path for path, _ in self._truth_leaves(record.data))
+        for path, _ in self._truth_leaves(new):
             if path not in read_paths:
                 hint = meant_or_listed(path, sorted(read_paths))
                 raise UsageError(f"{path} is in no case, and no scorer names it{hint} (--new-field if it is meant)")
+
+    def _truth_leaves(self, record: Any) -> Iterator[tuple[str, Any]]:
+        for root in self.roots:
+            yield from leaves(compile_path(path_step(root))(record), path_step(root))
 
     def with_case(self, case_id: str, new: Any, name: str | None) -> tuple[CaseFile, bytes]:
         """The file of a case, for a new one that of this name or the last, and its content with another record."""
@@ -182,17 +231,21 @@ class _Files:
         # What is no text is refused when it is read again.
         return file, BOM_UTF8 * content.startswith(BOM_UTF8) + text.encode("utf-8", "surrogatepass")
 
-    def digests(self, file: CaseFile, data: bytes, case_id: str, new: Any) -> tuple[str | None, str | None]:
-        """The digests of the truth before and after; SuiteError or UsageError when more or less changes than should."""
+    def digests(
+        self, file: CaseFile, data: bytes, case_id: str, new: Any, place: Path
+    ) -> tuple[str | None, str | None]:
+        """The digests of the truth before and after; SuiteError or UsageError when more or less changes than should.
+
+        `place` is a folder for a copy of the file as it will be.
+        """
         suite = self._suite
-        with tempfile.TemporaryDirectory() as folder:
-            copy = CaseFile(Path(folder, file.path.name), file.name)
-            copy.path.write_bytes(data)
-            source = replace(self._source, files=tuple(copy if item == file else item for item in self._source.files))
-            draft = Draft(Located(None, ""), suite.folder)
-            survey_cases(source, suite.components, draft, suite.judge, suite.redactor)
-            draft.finish()
-            cases = _read(source)
+        copy = CaseFile(place / file.path.name, file.name)
+        copy.path.write_bytes(data)
+        source = replace(self._source, files=tuple(copy if item == file else item for item in self._source.files))
+        draft = Draft(Located(None, ""), suite.folder)
+        survey_cases(source, suite.components, draft, suite.judge, suite.redactor)
+        draft.finish()
+        cases = _read(source)
         then, now = ({key: case for key, (_, case) in read.items()} for read in (self._cases, cases))
         before, after = then.pop(case_id, None), now.pop(case_id, None)
         if then != now or not _equal(MISSING if after is None else cases[case_id][0].data, new):
@@ -301,12 +354,14 @@ def _case_in(cases: Mapping[str, Any], case_id: str) -> Any:
     return cases[case_id]
 
 
-def _changes(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """By path, what is another in the truth of a record; "" for all of it where there was or is none."""
+def _changes(old: Any, new: Any, keys: Collection[str], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """By path, what is another under these keys of a record; "" for all of it where there was or is none."""
     if isinstance(old, dict) and isinstance(new, dict):
-        for key in dict.fromkeys([*old, *new]) if path else (_EXPECTED,):
-            inner = f"{path}.{path_step(key)}" if path else key
-            yield from _changes(old.get(key, MISSING), new.get(key, MISSING), inner)
+        for key in keys:
+            inner = f"{path}.{path_step(key)}" if path else path_step(key)
+            before, after = old.get(key, MISSING), new.get(key, MISSING)
+            both = dict.fromkeys([*before, *after]) if isinstance(before, dict) and isinstance(after, dict) else ()
+            yield from _changes(before, after, both, inner)
     elif not _equal(old, new):
         yield path, {side: value for side, value in (("before", old), ("after", new)) if value is not MISSING}
 

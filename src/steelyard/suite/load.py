@@ -25,6 +25,7 @@ from steelyard.suite.build.target import checked_name, prompts_of, settle
 from steelyard.suite.case import CaseSurvey
 from steelyard.suite.cases import FileCases, ListCases, build_source
 from steelyard.suite.chosen_judge import chosen_members
+from steelyard.suite.edits import finish_interrupted_edit
 from steelyard.suite.files import allowed, text_of
 from steelyard.suite.models import SuiteModel, TargetSpec
 from steelyard.suite.streams import is_address
@@ -193,6 +194,7 @@ def load_suite(place: str | Path, cases: str | Path | None = None) -> SuiteModel
         name, path = str(place), suite
     if path.is_dir():
         path = path / SUITE_FILE
+    finish_interrupted_edit(path.parent)
     if path.suffix == ".py":
         if cases is not None:
             raise UsageError(f"{path} is a suite in Python, which names its cases itself")

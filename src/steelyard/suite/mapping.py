@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from steelyard.errors import Problem, SuiteError, UsageError
 from steelyard.frozen import frozen
 from steelyard.metrics.registry import NONE
-from steelyard.suite.case import MISSING, Case, Getter, compile_path
+from steelyard.suite.case import MISSING, Case, Getter, compile_path, path_step, split_path
 from steelyard.suite.models import Variant
 from steelyard.suite.readers import decode, split_list
 from steelyard.suite.values import slice_tag
@@ -334,6 +334,7 @@ class RowMapping:
     sources: list[Source] = field(default_factory=list)
     plain: bool = True
     """Whether records have the keys of a case, so that a key that is almost one is a slip."""
+    spec: Mapping[str, Any] = field(default_factory=dict)
 
     def fields(self, record: dict[str, Any]) -> dict[str, Any]:
         """The case's fields that the record has; Unmappable when a value does not fit."""
@@ -342,10 +343,55 @@ class RowMapping:
         taken = {name: rule(record) for name, rule in self.rules.items()}
         return {name: value for name, value in taken.items() if value is not MISSING}
 
+    def origin(self, path: str) -> tuple[str, Callable[[Any], Any]] | None:
+        """Where in a record the value at a path of its case comes from, and from the case's value to the record's.
+
+        None where it is made of a constant, a template, or a value that cannot be converted back.
+        """
+        node: Any = self.spec
+        steps = list(split_path(path))
+        if steps[:1] and steps[0] not in node:
+            return path, _same
+        while isinstance(node, Mapping) and "from" not in node and steps:
+            if steps[0] not in node:
+                if not isinstance(node.get("*"), str):
+                    return None
+                node = node["*"]
+                break
+            node = node[steps.pop(0)]
+        back: Callable[[Any], Any] = _same
+        if isinstance(node, Mapping):
+            convertible = set(node) <= {"from", "default", "unit"} and "from" in node
+            if not convertible:
+                return None
+            if "unit" in node:
+                size, other = unit_factor(str(node["unit"]))
+                back = lambda value: value if value is None else convert(value, (other, size))  # noqa: E731
+            node = node["from"]
+        return (".".join([node, *map(path_step, steps)]), back) if isinstance(node, str) else None
+
+    def keys(self, name: str) -> set[str]:
+        """The keys of a record that a field of the case is made of; without templates."""
+        return {split_path(path)[0] for path in _paths(self.spec.get(name, name))}
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _paths(spec: Any) -> Iterator[str]:
+    """The paths that a part of a mapping names."""
+    if isinstance(spec, str):
+        yield spec
+    elif isinstance(spec, Mapping):
+        inner = [spec["from"]] if "from" in spec else [] if {"constant", "template"} & set(spec) else spec.values()
+        for part in inner:
+            yield from _paths(part)
+
 
 def compile_mapping(spec: dict[str, Any], report: AddProblem) -> RowMapping:
     """The mapping in `spec`; fields it leaves out come from the record's keys of the same name."""
-    mapping = RowMapping({name: compile_path(name) for name in FIELDS}, plain=set(spec) <= {"cluster"})
+    mapping = RowMapping({name: compile_path(name) for name in FIELDS}, plain=set(spec) <= {"cluster"}, spec=spec)
     for name, rule in spec.items():
         if name not in FIELDS:
             report(unknown_key(name, FIELDS), (name,))

@@ -18,7 +18,7 @@ from steelyard.people.experts import contested_in
 from steelyard.people.files import people_names
 from steelyard.people.labels import PREFERENCE, Terms
 from steelyard.people.suggestions import chosen_runs, decide, suggestions
-from steelyard.people.truth import Author
+from steelyard.people.truth import Author, assigned
 from steelyard.records import RunHeader
 from steelyard.report import format as fmt
 from steelyard.report import people as report
@@ -119,6 +119,8 @@ class Decided(_Body):
     outcome: Literal["alternative", "correction", "rejected"]
     reason: str = Field(min_length=1, max_length=2000)
     agree: int = Field(3, ge=1, le=1000)
+    fields: str = Field("", max_length=4000)
+    """Fields that depend on the corrected one, one per line: PATH=VALUE, or PATH for one that stays."""
 
 
 def _queue_address(queue: Queue, part: str = "") -> str:
@@ -434,18 +436,21 @@ def show_truth(visit: Visit) -> Mapping[str, Any]:
 
 
 def decide_suggestion(
-    store: Store, run_id: str, agree: int, name: str, outcome: Any, by: str, reason: str
+    store: Store, run_id: str, agree: int, name: str, outcome: Any, by: str, reason: str, fields: str
 ) -> dict[str, Any]:
     """Decide on a suggestion as `steelyard truth` does: in the process for figures, as it reads all runs."""
     suite = suite_of_run(store.run(run_id))
     listed = suggestions(suite, store, chosen_runs(store, suite), agree)
-    return {"line": decide(suite.path, listed, name, outcome, Author(by, reason)).as_data()}
+    lines = [line.strip() for line in fields.splitlines() if line.strip()]
+    values = dict(assigned(line) for line in lines if "=" in line)
+    unchanged = [line for line in lines if "=" not in line]
+    return {"line": decide(suite.path, listed, name, outcome, Author(by, reason), values, unchanged).as_data()}
 
 
 def decide_truth(visit: Visit, body: Decided) -> Mapping[str, Any]:
     """Make the answer of a suggestion the truth or an alternative to it, or reject it; the ledger says why."""
     header = visit.store.run(visit.path["run"])
-    given = (body.agree, body.id, body.outcome, _who(visit, body), body.reason)
+    given = (body.agree, body.id, body.outcome, _who(visit, body), body.reason, body.fields)
     return _run_job(visit, decide_suggestion, header.id, *given)
 
 
