@@ -192,6 +192,7 @@ def _prompt_lengths(suite: SuiteModel, judge: JudgeModel, store: Store, earlier:
     help="Start a new run that repeats the failed samples of RUN and copies the others.",
 )
 @click.option("--save", metavar="FILE", type=FILE, help="Write the run as a snapshot, too.")
+@click.option("--pending", is_flag=True, help="Ask for the cases whose truth is pending alone; nothing is scored.")
 @against
 @allow_mismatch
 @click.option("--no-alerts", is_flag=True, help="Raise, close and send no alerts.")
@@ -241,6 +242,11 @@ def run_command(
         result, ending = evaluate(
             suite, store, options, reference, allow_mismatch=allow_mismatch, save=save, quiet=quiet, verbose=verbose
         )
+        if suite.pending_of and ending.stopped is None:
+            from steelyard.cli.runs import show_pending
+
+            show_pending(store, result.header, as_json=as_json)
+            return
         code = end_with(
             store,
             result,
@@ -276,11 +282,12 @@ def asked_for(
     seed: int | None,
     limit: int | None,
     rps: float | None,
+    pending: bool = False,
     **others: Any,
 ) -> tuple[SuiteModel, RunOptions]:
     """The suite with the target and the judge that were asked for, and how to run it; SuiteError as it stands."""
     from steelyard.engine.plan import RunOptions, Selection, parse_only
-    from steelyard.suite.load import load_suite, with_answers, with_target
+    from steelyard.suite.load import load_suite, pending_suite, with_answers, with_target
 
     if sample is None and (by is not None or seed is not None):
         raise UsageError(f"{'--by' if by is not None else '--seed'} says how a sample is drawn: give --sample N, too")
@@ -294,6 +301,8 @@ def asked_for(
         loaded = with_answers(loaded, answers)
     elif target is not None or chosen:
         loaded = with_target(loaded, target, chosen)
+    if pending:
+        return pending_suite(loaded), options
     return JudgeChoice(judge, judge_model, judge_token, judge_repeats, judge_temperature).of(loaded), options
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from steelyard.engine.plan import RunOptions
     from steelyard.records import RunHeader
     from steelyard.stats.intervals import Estimate
+    from steelyard.store.base import Store
     from steelyard.store.deletion import Deletion
     from steelyard.store.excerpt import Repeat
     from steelyard.store.sql import SqlStore
@@ -163,6 +164,26 @@ def show_requests(suite: SuiteModel, options: RunOptions, *, as_json: bool) -> N
         print_document(doc.Document(suite.name, blocks, context=context))
     if broken := [row["problem"] for row in rows if row["problem"]]:
         raise UsageError(f"{len(broken):,} of {len(rows):,} requests cannot be made: {broken[0]}")
+
+
+# `steelyard run --pending`.
+
+
+def show_pending(store: Store, header: RunHeader, *, as_json: bool) -> None:
+    """Print what the target answered to cases whose truth is pending, and how their truth is found."""
+    suite, rows = header.description.pending_of, list[dict[str, Any]]()
+    for sample, _ in store.samples(header.id):
+        failure = sample.call_result.failure
+        rows.append({"case": sample.case_id, "variant": sample.variant, "repeat": sample.repeat})
+        rows[-1] |= {"answer": sample.call_result.text, "failure": failure and failure.kind}
+    if as_json:
+        print_json({"run": header.id, "suite": suite, "pending": True, "answers": rows})
+        return
+    answered = sum(row["answer"] is not None for row in rows)
+    what = f"{counted(len(rows), 'sample')} of pending cases, {answered:,} answered; nothing is scored"
+    click.echo(f"{suite} | run {header.id}\n{what}\nAsk people, then decide on what they and the systems agree on:")
+    n = len({row["case"] for row in rows})
+    click.echo(f"  steelyard label plan {header.id} --random {n} --per-item 3\n  steelyard truth suggest {suite}")
 
 
 # `steelyard runs`.

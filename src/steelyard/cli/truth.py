@@ -62,7 +62,11 @@ def _writing(name: str, about: str, *options: Callable[[Any], Any]) -> Callable[
     def register(function: Callable[..., LedgerLine]) -> None:
         def write(suite: str, reason: str, by: str | None, **given: Any) -> CommandResult:
             line = function(suite, author=truth.Author(by or whoever(), reason), **given)
-            return line.as_data(), [_message(line)], 0
+            missing = truth.still_missing(suite, line.case)
+            left = (
+                [f"{one_line(str(line.case))} is still pending: it has no {', no '.join(missing)}"] if missing else []
+            )
+            return line.as_data(), [_message(line), *left], 0
 
         _command(name, about, *options, _REASON, _BY)(write)
 
@@ -195,9 +199,9 @@ def _suggest(suite: str, every: bool, **options: Any) -> CommandResult:
         n += f" and {counted(item.people, 'person', 'people')}" if item.people else ""
         lines += [
             f"{item.id}  {one_line(item.case)} {item.component}  ({item.place}) {item.decision}".rstrip(),
-            f"    truth: {shown(item.truth)}",
+            f"    truth: {'pending' if item.pending else shown(item.truth)}",
             f"    answer: {shown(item.value)}",
-            f"    {n}, {item.answers} of {item.n_answers} answers; {ways}",
+            f"    {n}, {item.answers} of {item.n_answers} answers{f'; {ways}' if ways else ''}",
         ]
     total = f"{counted(len(results), 'suggestion')} from {counted(n_runs, 'run')}"
     if not results and n_runs < options["agree"]:
@@ -235,7 +239,7 @@ def _suggested(
 ) -> tuple[SuiteModel, list[suggestions.Suggestion], int]:
     loaded = load_suite(suite)
     with open_store(store_url, create=False) as store:
-        headers = suggestions.chosen_runs(store, loaded, runs)
+        headers = suggestions.chosen_runs(store, loaded, runs, pending=True)
         return loaded, suggestions.suggestions(loaded, store, headers, agree), len(headers)
 
 

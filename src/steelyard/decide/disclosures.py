@@ -56,6 +56,13 @@ def _same_verdict_before(header: RunHeader, gates: Sequence[GateResult]) -> bool
     return {*earlier.verdicts, *earlier.same_answers} <= {Verdict.PASS.value, "without gates"}
 
 
+def _pending(header: RunHeader, _summary: Summary, _gates: Sequence[GateResult]) -> Iterator[str]:
+    """How many cases of the suite have no truth yet."""
+    if n := header.description.n_pending:
+        some = "1 case is pending: it has no truth yet and counts" if n == 1 else ""
+        yield f"{some or f'{n:,} cases are pending: they have no truth yet and count'} in no figure"
+
+
 def _reused_answers(header: RunHeader, _summary: Summary, _gates: Sequence[GateResult]) -> Iterator[str]:
     """The earlier run whose answers were scored, judged or resumed, and what the same answers came to before."""
     options = header.options
@@ -200,6 +207,7 @@ def _labels_of_a_part(_header: RunHeader, summary: Summary, gates: Sequence[Gate
 
 _DISCLOSURES: tuple[Disclosure, ...] = (
     _narrow_gates,
+    _pending,
     _earlier_runs,
     _reused_answers,
     _cached_answers,

@@ -103,6 +103,8 @@ def decide(
     `gone` says why the system under test was not there any more when the run ended: nothing it said then is a reading.
     `relative` is what came of its gates on baselines; one of which nothing is known leaves the verdict open.
     """
+    if suite.pending_of and RunState(state) is RunState.ENDED:
+        return Decision(None, ("the truth of these cases is pending: their answers are stored, and nothing is scored",))
     allowed, criteria, gates = suite.limits.max_inconclusive, suite.criteria, suite.gates
     everything = (
         *_without_repeats(evaluate(gates, summary), summary, suite),

@@ -96,10 +96,13 @@ def extend_plan(
     for run in (header, against):
         if run is not None and run.state is not RunState.ENDED:
             raise UsageError(f"run {run.id} has not ended: labels are drawn from all of its answers")
-    queue = Queue(header.id, None if against is None else against.id, kind == ANSWER)
+    of_cases = kind == ANSWER or (not kind and bool(header.description.pending_of))
+    queue = Queue(header.id, None if against is None else against.id, of_cases)
     terms = Terms(header.description)
-    plan = _plan(store, queue, terms.kind if against is None else PREFERENCE, kind, seed)
-    pool = _pool(store, queue, plan.seed)
+    is_pending = bool(header.description.pending_of)
+    usual = ANSWER if is_pending else terms.kind
+    plan = _plan(store, queue, usual if against is None else PREFERENCE, kind, seed)
+    pool = _pool(store, queue, plan.seed, any_outcome=is_pending and queue.of_cases)
     if not pool:
         raise UsageError(f"run {header.id} has no answer that was scored: there is nothing to label")
     queued = store.people.queued(queue)
@@ -146,10 +149,14 @@ def _plan(store: Store, queue: Queue, usual: str, kind: str, seed: int | None) -
     return plan
 
 
-def _pool(store: Store, queue: Queue, seed: int) -> dict[Key, float]:
-    """All that can be drawn in one order by chance, the same whenever it is asked for; and whether it passed."""
+def _pool(store: Store, queue: Queue, seed: int, *, any_outcome: bool = False) -> dict[Key, float]:
+    """All that can be drawn in one order by chance, the same whenever it is asked for; and whether it passed.
+
+    A case that people answer themselves needs no answer of the system: `any_outcome`.
+    """
     columns = store.columns(queue.run_id)
-    order = np.random.default_rng(seed).permutation(np.flatnonzero(has_outcome(columns, Outcome.SCORED)))
+    served = np.arange(len(columns.outcome)) if any_outcome else np.flatnonzero(has_outcome(columns, Outcome.SCORED))
+    order = np.random.default_rng(seed).permutation(served)
     pool = dict(zip(keys_at(columns, order), columns.passed[order].astype(float).tolist(), strict=True))
     if queue.other_run_id is not None:
         theirs = store.columns(queue.other_run_id)

@@ -12,23 +12,24 @@ from typing import Any, Literal
 from steelyard.analysis.summary import origin
 from steelyard.engine.rescore import OtherBalance, reading_of, same_question
 from steelyard.errors import UsageError
-from steelyard.people.truth import Author, change_case
+from steelyard.people.truth import Author, change_case, truth_state
 from steelyard.plugins import checked_call
 from steelyard.records import RunHeader, RunState
 from steelyard.scoring.base import Reading, Scorer
 from steelyard.scoring.evaluate import placed
 from steelyard.scoring.extract import SchemaValidator, extract_json
 from steelyard.scoring.names import Alternatives
-from steelyard.scoring.numbers import as_number
+from steelyard.scoring.numbers import Number, as_number
 from steelyard.scoring.structure import Fields
 from steelyard.scoring.text import Choice, Contains, Regex, as_phrases, as_text, chosen, normalise, says_unknown
 from steelyard.store.base import Store
 from steelyard.store.people import ANSWER, LabelRecord
 from steelyard.suite.case import MISSING, Case, compile_path, digest, put, split_path
 from steelyard.suite.case_files import cannot_edit
-from steelyard.suite.load import load_suite
+from steelyard.suite.cases import every_case, pending_cases
+from steelyard.suite.load import PENDING_SUFFIX, load_suite
 from steelyard.suite.models import Component, SuiteModel
-from steelyard.suite.redaction import EMAIL, NAME, PHONE, written_cases
+from steelyard.suite.redaction import EMAIL, NAME, PHONE
 from steelyard.suite.truth import SUGGESTION, Decision, LedgerLine, append_lines, case_paths, ledger_line
 from steelyard.suite.yaml import meant
 
@@ -67,6 +68,8 @@ class Suggestion:
     """By how it is accepted, the mean rise of the average score of all runs looked at, in points."""
     decision: str = ""
     """What was decided before."""
+    pending: bool = False
+    """Whether the case has no truth yet: what is accepted is filled in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +129,19 @@ class _Question:
         is_name = normalise(text) and len(text) <= _LONGEST and not says_unknown(text) and not _is_redacted(text)
         return text if is_name else None
 
+    def stated(self, answer: Any) -> Any:
+        """What an answer states where there is no truth yet: a value, or by parameter of the scorer several."""
+        if not self.path:
+            return dict(self.scorer.stated(self.outer(answer))) or None
+        return self.value(answer, 0 if isinstance(self.scorer, Number) else "")
+
     def ways(self, case: Case, value: Any) -> dict[str, dict[str, Any]]:
         """What to set at which path to make a value the truth, or one of several."""
+        if not self.path:
+            return {"correction": {str(getattr(self.scorer, name)): part for name, part in value.items()}}
         ways = {"correction": {self.path: value}}
+        if case.pending:
+            return ways
         path = getattr(self.scorer, "also" if isinstance(self.scorer, Alternatives) else "keywords", None)
         if isinstance(path, str) and split_path(path)[0] == "expected":
             present = as_phrases(compile_path(path)(case) or []) or []
@@ -151,21 +164,34 @@ def _questions(suite: SuiteModel) -> Iterator[_Question]:
         for name, part in parts:
             path = getattr(part, "expected", None)
             is_field = isinstance(part, Scorer) and not isinstance(part, Regex | Contains)
-            if is_field and isinstance(path, str) and split_path(path)[:1] == ("expected",):
+            # A truth of several parts, such as a range, can be stated where there is none yet.
+            path = path or ("" if is_field and type(part).stated is not Scorer.stated else None)
+            if is_field and isinstance(path, str) and split_path(path)[:1] in ((), ("expected",)):
                 outer = scorer.answer_value if name else lambda answer: answer
                 yield _Question(f"{component.name}{name}", component, part, path, outer)
 
 
-def chosen_runs(store: Store, suite: SuiteModel, names: Sequence[str] = (), most: int = 50) -> list[RunHeader]:
-    """The ended runs that are named, or the newest; of runs over the same answers, as of `rescore`, the newest."""
-    stored = {run.id: run for run in store.runs(suite.name)}
+def _names(suite: SuiteModel) -> tuple[str, ...]:
+    """The names of a suite's runs: its own, and that of runs of its pending cases."""
+    return (suite.name, f"{suite.name}{PENDING_SUFFIX}")
+
+
+def chosen_runs(
+    store: Store, suite: SuiteModel, names: Sequence[str] = (), most: int = 50, *, pending: bool = False
+) -> list[RunHeader]:
+    """The ended runs that are named, or the newest; of runs over the same answers, as of `rescore`, the newest.
+
+    With `pending` also those of the suite's pending cases.
+    """
+    of_suite = _names(suite) if pending else (suite.name,)
+    stored = {run.id: run for name in of_suite for run in store.runs(name)[:most]}
     runs = [store.run(name) for name in names] or [run for run in stored.values() if run.state is RunState.ENDED]
     by_answers: dict[str, RunHeader] = {}
     for run in runs:
-        if run.suite_name != suite.name or run.state is not RunState.ENDED:
+        if run.suite_name not in of_suite or run.state is not RunState.ENDED:
             raise UsageError(f"run {run.id} is no ended run of suite {suite.name}")
         by_answers.setdefault(origin(run, stored), run)
-    return list(by_answers.values())[:most]
+    return list(by_answers.values())[: most * len(of_suite)]
 
 
 class _Votes:
@@ -175,14 +201,15 @@ class _Votes:
         self._shape = suite.answer
         self._validator = None if suite.answer.schema_data is None else SchemaValidator(suite.answer.schema_data)
         self.questions = {question.name: question for question in _questions(suite)}
-        self.cases = {case.id: case for case in suite.cases} if self.questions else {}
+        self.cases = {case.id: case for case in (*suite.cases, *pending_cases(suite))} if self.questions else {}
         self.by_question: dict[tuple[str, str], list[_Vote]] = defaultdict(list)
         """By case and question."""
         self.n_answers = Counter[str]()
         """By run, the answers that its average is of."""
         for header in runs if self.questions else ():
             self._add_run(store, header)
-        self._add_people([label for label in store.people.labels(suite=suite.name) if label.kind == ANSWER], store)
+        labels = [label for name in _names(suite) for label in store.people.labels(suite=name)]
+        self._add_people([label for label in labels if label.kind == ANSWER], store)
 
     def _add_run(self, store: Store, header: RunHeader) -> None:
         made = digest([header.signature.get("target"), header.signature.get("prompts")])
@@ -211,6 +238,10 @@ class _Votes:
         if self._shape.format == "json":
             answer = extract_json(text, self._validator, repair=self._shape.repair and not cut_off).value
         for question in self.questions.values() if answer is not None else ():
+            if case.pending:
+                if (value := question.stated(answer)) is not None:
+                    self.by_question[case_id, question.name].append(replace(vote, value=value))
+                continue
             truth = question.scorer.expected_value(case)
             wrong = None if truth is None else question.is_wrong(answer, case)
             value = question.value(answer, truth) if wrong else None
@@ -222,7 +253,8 @@ def suggestions(suite: SuiteModel, store: Store, runs: Sequence[RunHeader], agre
     """What at least so many runs and people agree on against the truth, worth most points first; those decided before
     say so."""
     votes = _Votes(suite, store, runs)
-    rise = _rise(suite, store, [(run, n) for run in runs if (n := votes.n_answers[run.id])])
+    scored = [run for run in runs if not run.description.pending_of]
+    rise = _rise(suite, store, [(run, n) for run in scored if (n := votes.n_answers[run.id])])
     decided = {line.suggestion.id: line.suggestion.outcome for line in suite.ledger if line.suggestion}
     results = []
     for (case_id, name), given in votes.by_question.items():
@@ -232,7 +264,8 @@ def suggestions(suite: SuiteModel, store: Store, runs: Sequence[RunHeader], agre
             # What depends on the old truth goes with it: a person gives it anew.
             gone = dict.fromkeys(votes.questions[name].dependent, MISSING)
             ways = {way: values | (gone if way == "correction" else {}) for way, values in item.ways.items()}
-            points = {way: points for way, values in ways.items() if (points := rise(case, values)) is not None}
+            rises = {way: None if case.pending else rise(case, values) for way, values in ways.items()}
+            points = {way: points for way, points in rises.items() if points is not None}
             results.append(replace(item, points=points, decision=decided.get(item.id, "")))
     return sorted(results, key=lambda item: (-max(item.points.values(), default=0.0), item.case, item.component))
 
@@ -256,7 +289,7 @@ def _suggestion(case: Case, question: _Question, same: Sequence[_Vote], votes: S
         case=case.id,
         place=case.source,
         component=question.name,
-        truth=question.scorer.expected_value(case),
+        truth=question.scorer.expected_value(case) if question.path else None,
         value=value,
         voters=len({vote.voter for vote in same}),
         n_voters=len({vote.voter for vote in votes}),
@@ -266,7 +299,8 @@ def _suggestion(case: Case, question: _Question, same: Sequence[_Vote], votes: S
         n_answers=len(votes),
         runs=tuple(sorted({vote.run for vote in same if vote.run})),
         ways=question.ways(case, value),
-        state=digest(case.expected),
+        state=truth_state(case),
+        pending=case.pending,
     )
 
 
@@ -336,7 +370,7 @@ def decide(
 def accepted(suite: SuiteModel) -> list[Decision]:
     """What was decided of suggestions that became truth and still are."""
     lines = [line for line in suite.ledger if line.suggestion and line.change]
-    cases = {case.id: case for case in written_cases(suite.cases)} if lines else {}
+    cases = {case.id: case for case in every_case(suite)} if lines else {}
 
     def stands(path: str, after: Any, case: Case | None) -> bool:
         now, then = (value if isinstance(value, list) else [value] for value in (compile_path(path)(case), after))

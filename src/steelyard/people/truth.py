@@ -14,7 +14,7 @@ from steelyard.scoring.structure import Fields
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import MISSING, Case, canonical, compile_path, digest, leaves, path_step, put, split_path
 from steelyard.suite.case_files import EDITABLE, cannot_edit, with_record
-from steelyard.suite.cases import CaseFile, FileCases, ListCases, survey_cases
+from steelyard.suite.cases import CaseFile, FileCases, ListCases, every_case, survey_cases
 from steelyard.suite.edits import alone_in, edit_folder, write_edit
 from steelyard.suite.load import find_suite, load_suite
 from steelyard.suite.models import SuiteModel
@@ -24,6 +24,9 @@ from steelyard.suite.truth import TRUTH, Decision, LedgerLine, case_paths, ledge
 from steelyard.suite.yaml import Located, listed, meant, meant_or_listed, shown
 
 _EXPECTED = "expected"
+PENDING = "pending"
+"""The key of a record whose truth is still to be found."""
+_NO_TRUTH: tuple[Any, ...] = (MISSING, None, "", [])
 _truth = compile_path(_EXPECTED)
 
 
@@ -83,6 +86,8 @@ def change_case(
         new = old
         for path, value in values.items():
             new = put(new, steps[path], value)
+        if files.is_pending(old) and not files.missing(new):
+            new = put(new, split_path(PENDING), MISSING)
         if not (change := dict(_changes(old, new, files.roots))):
             raise UsageError(f"nothing was edited: the truth of {case_id} is so already")
         if not new_field:
@@ -143,13 +148,35 @@ class _Files:
         self._source, self._cases = source, _read(source)
         scorers: list[Any] = [component.scorer for component in suite.components]
         self._scorers = [*scorers, *(part for item in scorers if isinstance(item, Fields) for _, _, part in item.parts)]
-        self.roots = tuple(dict.fromkeys([_EXPECTED, *sorted(source.mapping.keys(_EXPECTED))]))
+        self.roots = tuple(dict.fromkeys([_EXPECTED, *sorted(source.mapping.keys(_EXPECTED)), PENDING]))
         """The keys of a record that the truth is read from."""
 
     def _read_paths(self) -> list[str]:
         """The paths of the truth that scorers read, as the case has them."""
         paths = [path for scorer in self._scorers for _, path in case_paths(scorer)]
         return [path for path in paths if split_path(path)[:1] == (_EXPECTED,)]
+
+    def is_pending(self, record: Any) -> bool:
+        """Whether a record says itself that its truth is pending."""
+        return isinstance(record, dict) and str(record.get(PENDING)).lower() in ("true", "yes")
+
+    def missing(self, record: Any) -> list[str]:
+        """What of the truth a record lacks before it can be scored: what scorers read and all other cases have."""
+        known = [case for _, case in self._cases.values() if not case.pending]
+        lacking = []
+        for component in self._suite.components:
+            parts = [component.scorer, *(part for _, _, part in getattr(component.scorer, "parts", ()))]
+            paths = dict.fromkeys(path for part in parts for _, path in case_paths(part))
+            for path in paths:
+                origin = self._source.mapping.origin(path)
+                needed = (
+                    all(compile_path(path)(case) not in _NO_TRUTH for case in known)
+                    if known
+                    else component.when_unknown is None
+                )
+                if needed and origin is not None and compile_path(origin[0])(record) in _NO_TRUTH:
+                    lacking.append(origin[0])
+        return lacking
 
     def in_record(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Values of a case as those of its record; UsageError where `cases.map` makes them of something else."""
@@ -205,6 +232,7 @@ class _Files:
     def refuse_unknown(self, new: Any) -> None:
         """UsageError when the truth has a field that is in no case and that no scorer names."""
         read_paths = {origin[0] for path in self._read_paths() if (origin := self._source.mapping.origin(path))}
+        read_paths.add(PENDING)
         for record, _ in self._cases.values():
             read_paths.update(path for path, _ in self._truth_leaves(record.data))
         for path, _ in self._truth_leaves(new):
@@ -267,9 +295,21 @@ def _read(source: FileCases) -> dict[str, tuple[Record, Case]]:
 
 def _state(suite: SuiteModel, case: Case | None) -> str | None:
     """The digest of a case's truth as runs see it."""
-    if case is None:
-        return None
-    return digest((suite.redactor.case(case) if suite.redactor else case).expected)
+    return None if case is None else truth_state(suite.redactor.case(case) if suite.redactor else case)
+
+
+def truth_state(case: Case) -> str:
+    """The digest of a case's truth; of one that is pending, another one than of the same truth in force."""
+    return digest([PENDING, case.expected] if case.pending else case.expected)
+
+
+def still_missing(place: str, case_id: str | None) -> list[str]:
+    """What of the truth of a pending case is not there yet; nothing of any other case."""
+    suite = load_suite(place)
+    if not suite.survey.n_pending or case_id not in {case.id for case in every_case(suite) if case.pending}:
+        return []
+    files = _Files(suite)
+    return files.missing(files.record(case_id, is_new=False))
 
 
 # Who is behind each value, and what changed since.
@@ -298,7 +338,7 @@ class Value:
 def blame(suite: SuiteModel, case_id: str) -> list[Value]:
     """The values of a case's truth, each with the line of the ledger that may have set it; of a retired case the line
     that retired it."""
-    cases = {case.id: case for case in written_cases(suite.cases)}
+    cases = {case.id: case for case in every_case(suite)}
     last = max((at for at, line in enumerate(suite.ledger, 1) if _is_about(line, case_id)), default=0)
     if case_id not in cases and last and suite.ledger[last - 1].after is None:
         return [Value(case_id, "", MISSING, MISSING, last)]
@@ -311,7 +351,7 @@ def changes_since_ledger(suite: SuiteModel, case: str | None = None) -> list[Val
     Of a line that keeps digests alone no more is known than that something changed: the path is `expected`.
     """
     states = {line.case: line.after for line in suite.ledger if line.case and _is_about(line, case or line.case)}
-    cases = {item.id: item for item in written_cases(suite.cases) if item.id in states}
+    cases = {item.id: item for item in every_case(suite) if item.id in states}
     results = []
     for name, state in states.items():
         if _state(suite, cases.get(name)) != state:

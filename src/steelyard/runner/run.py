@@ -622,6 +622,7 @@ def _description(suite: SuiteModel, signed: dict[str, Any], cases: Iterable[Case
     available = {
         "usual_repeats": suite.repeats,
         "n_cases": suite.survey.n,
+        "n_pending": suite.survey.n_pending,
         "without_truth": tuple(without_truth(suite, cases)),
         "ledger": kept_with_a_run(suite, signed),
     }

@@ -229,6 +229,11 @@ class Scorer(BaseModel):
             return None if isinstance(value, str) and not value.strip() else value
         return None
 
+    def stated(self, answer: Any) -> Mapping[str, Any]:  # noqa: ARG002 - for those whose truth has several parts
+        """By parameter that names a place in the case, what an answer states of it; nothing where it states no truth
+        of several parts, such as a range."""
+        return {}
+
     def read(self, answer: Any, case: Case) -> Reading:
         """Score one answer, the whole of it as parsed."""
         raise NotImplementedError

@@ -251,6 +251,7 @@ class Evaluator:
         self._severity = {kind.code: kind.severity for kind in suite.taxonomy}
         self._order = {kind.code: place for place, kind in enumerate(suite.taxonomy)}
         self._judge = suite.judge
+        self._pending = bool(suite.pending_of)
         self._judged_place = compile_path(suite.judge.of) if suite.judge is not None and suite.judge.of else None
         expected = (scorer for component, scorer in self.components if component.scorer_name == EXPECT)
         self._expect: Expectations | None = next(expected, None)
@@ -348,6 +349,8 @@ class Evaluator:
             weight += component.weight
             claims += reading.claims
             marks += reading.marks
+        if self._pending:
+            return Evaluated(Outcome.SCORED, math.nan, None, None, (), (), step)
         if weight <= 0 and self._judge is None and not skipped:
             raise SuiteError(_nothing_to_score(case))
         score = round(earned / weight, _PRECISION) if weight > 0 else 0.0

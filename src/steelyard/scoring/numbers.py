@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any, ClassVar, Final, Literal
@@ -492,6 +493,11 @@ class MoneyRange(Scorer):
         value = self.compare(price.amounts, truth)
         note = "" if value == 1 else f"read as {_range_shown(price.amounts, self._unit_shown)}"
         return Reading(value, expected, raw, with_cut(note, raw))
+
+    def stated(self, answer: Any) -> Mapping[str, Any]:
+        amounts = self._estimate(answer)[1].amounts
+        finite = amounts is not None and all(map(math.isfinite, amounts))
+        return {"low": amounts[0], "high": amounts[1]} if finite and amounts is not None else {}
 
     def compare(self, amounts: Amounts, truth: Amounts) -> float:
         """The value of an estimate against the true amounts, by the rule that is on."""

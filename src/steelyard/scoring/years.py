@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -373,6 +373,10 @@ class YearRange(Scorer):
         value = self.compare(years, truth)
         note = "" if value == 1 else f"read as {years[0]} to {years[1]}"
         return Reading(value, expected, raw, with_cut(note, raw))
+
+    def stated(self, answer: Any) -> Mapping[str, Any]:
+        years = self._estimate(answer)[1] if self.start and self.end else None
+        return {} if years is None else {"start": years[0], "end": years[1]}
 
     def compare(self, years: Years, truth: Years) -> float:
         """The value of an estimate against the true years, by the rule that is on."""

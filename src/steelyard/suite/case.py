@@ -61,6 +61,8 @@ class Case:
     """File and line it came from, for messages; not part of its identity."""
     private: tuple[str, ...] = field(default=(), compare=False, repr=False)
     """Names that were taken out of it and must not come back with an answer; never stored or sent."""
+    pending: bool = field(default=False, compare=False, repr=False)
+    """Whether its truth is still to be found: it is shown to people, and counts in no figure."""
 
     def without_truth(self) -> Case:
         """The case as the system under test may see it."""
@@ -119,6 +121,8 @@ class CaseSurvey:
     """
 
     n: int = 0
+    n_pending: int = 0
+    """Cases whose truth is pending; they are in no other number and in no digest."""
     categories: dict[str, int] = field(default_factory=dict)
     difficulties: dict[str, int] = field(default_factory=dict)
     tags: dict[str, int] = field(default_factory=dict)

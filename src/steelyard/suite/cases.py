@@ -23,7 +23,7 @@ from steelyard.suite.judge import JudgeModel
 from steelyard.suite.mapping import FIELDS, RowMapping, SliceTally, Unmappable, compile_mapping
 from steelyard.suite.models import Component, SuiteModel
 from steelyard.suite.readers import ONE_CASE_A_FILE, Record, Report, read_one, read_records, refuse, unreadable
-from steelyard.suite.redaction import Redactor
+from steelyard.suite.redaction import Redactor, written_cases
 from steelyard.suite.streams import LocalCopy, addresses, fetch, is_address
 from steelyard.suite.truth import LEDGER_FILE, TruthCheck
 from steelyard.suite.values import Anything, Part
@@ -102,7 +102,7 @@ class FileCases:
     def __iter__(self) -> Iterator[Case]:
         if self.surveyed:
             return iter(self.surveyed)
-        return (case for _, case in self.walk(refuse) if case is not None)
+        return (case for _, case in self.walk(refuse) if case is not None and not case.pending)
 
     def walk(self, report: Report) -> Iterator[tuple[Record, Case | None]]:
         """Each record with its case, or None (and a report) when it is not one."""
@@ -133,7 +133,7 @@ class ListCases:
 
     def __iter__(self) -> Iterator[Case]:
         for _, case in self.walk(refuse):
-            if case is not None:
+            if case is not None and not case.pending:
                 yield case
 
     def walk(self, report: Report) -> Iterator[tuple[Record, Case | None]]:
@@ -171,6 +171,7 @@ def build_case(record: Record, mapping: RowMapping, folder: Path, report: Report
         tags=_tags(fields.get("tags"), broken),
         why=_label("why", fields.get("why"), broken) or "",
         source=record.place,
+        pending=_pending(fields.get("pending"), broken),
     )
     if fields.get("attachments"):
         try:
@@ -208,6 +209,27 @@ def _label(name: str, value: Any, broken: list[tuple[str, str]]) -> str | None:
         broken.append((f"{name} is text; {result(value)}", name))
         return None
     return str(value)
+
+
+def _pending(value: Any, broken: list[tuple[str, str]]) -> bool:
+    text = str(value).strip().lower()
+    if value is not None and text not in ("", "true", "yes", "false", "no"):
+        broken.append((f"pending is true (the truth is still to be found) or left out; {result(value)}", "pending"))
+    return text in ("true", "yes")
+
+
+def every_case(suite: SuiteModel) -> Iterator[Case]:
+    """The cases as their files have them, those whose truth is pending included."""
+    source = written_cases(suite.cases)
+    if not isinstance(source, FileCases | ListCases):
+        return iter(source)
+    return (case for _, case in source.walk(refuse) if case is not None)
+
+
+def pending_cases(suite: SuiteModel) -> list[Case]:
+    """The cases whose truth is pending, as they may be shown: without personal data."""
+    cases = [case for case in every_case(suite) if case.pending] if suite.survey.n_pending else []
+    return [suite.redactor.case(case) for case in cases] if suite.redactor else cases
 
 
 def _cluster(value: Any, broken: list[tuple[str, str]]) -> str | None:
@@ -447,6 +469,8 @@ class _Hash:
 class _Tally:
     fields: SliceTally
     ids: array[int] = field(default_factory=lambda: array("Q"))
+    pending: array[int] = field(default_factory=lambda: array("Q"))
+    """Ids of cases whose truth is pending."""
     categories: Counter[str] = field(default_factory=Counter)
     difficulties: Counter[str] = field(default_factory=Counter)
     tags: Counter[str] = field(default_factory=Counter)
@@ -483,6 +507,9 @@ def survey_cases(
     for record, case in source.walk(few.add):
         seen[record.file] = seen.get(record.file, 0) + 1 if isinstance(source, FileCases) else 1
         truths.see_record(record)
+        if case is not None and case.pending:
+            tally.pending.append(_id_hash(case.id))
+            continue
         if case is not None and tally.size <= _MOST_IN_MEMORY:
             few_cases.append(case)
         if case is not None and redactor is not None:
@@ -493,18 +520,14 @@ def survey_cases(
     if isinstance(source, FileCases) and tally.size <= _MOST_IN_MEMORY and not few.message:
         source.surveyed.extend(few_cases)
     _report_empty(source, seen, few)
-    _report_twins(source, tally.ids, few)
-    for message, place in truths.unmet():
-        draft.add_problem(message, place)
-    for path in nowhere:
-        draft.add_problem(f"redact.names: {path} is in none of the {len(tally.ids)} cases", ("redact", "names"))
-    for message, at in tally.fields.problems():
-        draft.add_problem(message, ("slices", at))
+    _report_twins(source, tally.ids + tally.pending, few)
+    _report_absent(truths, tally, nowhere, draft)
     draft.problems.extend(few.message)
     if few.more:
         draft.more.append(Problem(f"and {few.more} more mistakes in the cases"))
     return CaseSurvey(
         n=len(tally.ids),
+        n_pending=len(tally.pending),
         categories=dict(sorted(tally.categories.items())),
         difficulties=dict(sorted(tally.difficulties.items())),
         tags=dict(sorted(tally.tags.items())),
@@ -515,6 +538,17 @@ def survey_cases(
         input_digest=tally.inputs.text(),
         noted_truths=tally.noted_truths,
     )
+
+
+def _report_absent(truths: TruthCheck, tally: _Tally, nowhere: Iterable[str], draft: Draft) -> None:
+    """Tell of paths that no case has."""
+    for message, place in truths.unmet():
+        draft.add_problem(message, place)
+    # Where the truth of all cases is pending, nothing is known of them yet.
+    for path in nowhere if tally.ids else ():
+        draft.add_problem(f"redact.names: {path} is in none of the {len(tally.ids)} cases", ("redact", "names"))
+    for message, at in tally.fields.problems():
+        draft.add_problem(message, ("slices", at))
 
 
 def _count(case: Case, record: Record, tally: _Tally, few: _Few) -> bool:

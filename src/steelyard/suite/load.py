@@ -23,7 +23,7 @@ from steelyard.suite.build.draft import Draft
 from steelyard.suite.build.suite import SURVEYED, build_suite
 from steelyard.suite.build.target import checked_name, prompts_of, settle
 from steelyard.suite.case import CaseSurvey
-from steelyard.suite.cases import FileCases, ListCases, build_source
+from steelyard.suite.cases import FileCases, ListCases, build_source, pending_cases, survey_cases
 from steelyard.suite.chosen_judge import chosen_members
 from steelyard.suite.edits import finish_interrupted_edit
 from steelyard.suite.files import allowed, text_of
@@ -252,6 +252,32 @@ def _other_cases(declared: Any, cases: str) -> dict[str, Any]:
     return named | {key: same[key] for key in retained if key in same}
 
 
+PENDING_SUFFIX = "-pending"
+"""What the name of a run of pending cases ends with."""
+
+
+def pending_suite(suite: SuiteModel) -> SuiteModel:
+    """The cases of a suite whose truth is pending, to be asked and shown to people; nothing is scored or gated.
+
+    It has a name of its own, so that no figure of the suite is ever mixed with it.
+    """
+    cases = [replace(case, pending=False) for case in pending_cases(suite)]
+    if not cases:
+        raise UsageError(f"no case of {suite.name} is pending: write pending: true in cases whose truth is to be found")
+    draft = Draft(Located(None, ""), suite.folder)
+    survey = survey_cases(ListCases(suite.folder, cases), (), draft)
+    nothing: dict[str, Any] = dict.fromkeys(("components", "gates", "criteria", "metrics", "bands", "slices"), ())
+    nothing |= dict.fromkeys(("expect", "judge", "passing", "confidence", "stability", "alerts"))
+    return suite.changed(
+        name=f"{suite.name}{PENDING_SUFFIX}",
+        pending_of=suite.name,
+        cases=tuple(cases),
+        survey=survey,
+        limits=suite.limits.model_copy(update={"max_inconclusive": 1.0}),
+        **nothing,
+    )
+
+
 def with_target(
     suite: SuiteModel, name_or_kind: str | None, settings: dict[str, Any], allow: tuple[Path, ...] = ()
 ) -> SuiteModel:
@@ -382,7 +408,7 @@ def suite_of_run(header: RunHeader, place: str | SuiteModel | None = None) -> Su
     """
     if place is not None:
         return load_suite(place) if isinstance(place, str) else place
-    name = header.suite_name
+    name = header.description.pending_of or header.suite_name
     suite = find_suite(name)
     places = {path.resolve(): path for path in ([suite] if suite else [])}
     for path in _suite_files(Path()):

@@ -296,7 +296,7 @@ CONVERSIONS: dict[str, Callable[[Any], Any]] = {
 """What `as:` can turn a value into."""
 
 
-FIELDS = ("id", "input", "expected", "category", "difficulty", "cluster", "tags", "attachments", "why")
+FIELDS = ("id", "input", "expected", "category", "difficulty", "cluster", "tags", "attachments", "why", "pending")
 """The fields of a case, in the order documents list them."""
 
 _LEAF = ("from", "default", "unit", "as")

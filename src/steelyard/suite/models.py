@@ -593,6 +593,10 @@ class SuiteModel(Part):
     usual_repeats: Annotated[int | None, UNWRITTEN] = None
     """What the suite declares, in a run; None where nobody knows."""
     n_cases: Annotated[int | None, UNWRITTEN] = None
+    n_pending: Annotated[int, UNWRITTEN] = 0
+    """Cases of the suite whose truth is pending: not in `n_cases`, and in no figure."""
+    pending_of: Annotated[str, UNWRITTEN] = ""
+    """The name of the suite whose pending cases this is, for people to find their truth; "" of any other suite."""
     n_planned: Annotated[int | None, UNWRITTEN] = None
     uncalled: Annotated[tuple[UncalledCase, ...], UNWRITTEN] = ()
     """Of a run that stopped before its end: its cases that were never called, at most 1,000."""

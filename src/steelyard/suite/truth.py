@@ -447,7 +447,8 @@ class TruthCheck:
             return f"score.{name}: none of the {n} cases has a truth for it"
         return (
             f"score.{name}: {n} of {self._n_cases} cases have no truth for it (the first is {component.first_missing}):"
-            " say what then, with when_unknown: skip or when_unknown: say_unknown"
+            " say what then, with when_unknown: skip or when_unknown: say_unknown, or, of a case whose truth is still"
+            " to be found, pending: true"
         )
 
 

@@ -409,7 +409,7 @@ def truth_figures(store: Store, run_id: str, agree: int) -> dict[str, Any]:
     shown = {"contested": contested[:_MOST_LISTED], "n_contested": len(contested), "problem": ""}
     try:
         suite = suite_of_run(header)
-        runs = chosen_runs(store, suite)
+        runs = chosen_runs(store, suite, pending=True)
         listed = suggestions(suite, store, runs, agree)
     except (UsageError, SuiteError) as error:
         nothing = {"problem": str(error), "suggestions": [], "n_suggestions": 0, "n_runs": 0, "ledger": []}
@@ -440,7 +440,7 @@ def decide_suggestion(
 ) -> dict[str, Any]:
     """Decide on a suggestion as `steelyard truth` does: in the process for figures, as it reads all runs."""
     suite = suite_of_run(store.run(run_id))
-    listed = suggestions(suite, store, chosen_runs(store, suite), agree)
+    listed = suggestions(suite, store, chosen_runs(store, suite, pending=True), agree)
     lines = [line.strip() for line in fields.splitlines() if line.strip()]
     values = dict(assigned(line) for line in lines if "=" in line)
     unchanged = [line for line in lines if "=" not in line]
