@@ -81,16 +81,24 @@ def test_whether_answers_pass_is_asked_for_by_default(crowd):
     assert (found.figure, found.classes) == ("passes", (0.0, 1.0))
 
 
-def test_agreed_items_become_proposed_cases_with_where_they_come_from(crowd, tmp_path):
-    store, header, true, _ = crowd
-    found = consensus_of(store, header, "clarity")
-    n = propose_cases(store, header, found, tmp_path / "proposed.jsonl")
+def test_agreed_items_without_a_truth_become_proposed_cases_with_where_they_come_from(tmp_path):
+    folder = tmp_path / "suite"
+    path = write_judged(folder, n=6, label=lambda k: {"clarity": 2, "harm": False} if k < 2 else {"harm": False})
+    run_suite(load_suite(str(path)), store=str(tmp_path / "steelyard.db"))
+    with open_store(str(tmp_path / "steelyard.db")) as store:
+        header = store.run("LAST")
+        value, people = {"clarity": 4, "harm": False}, ("ann", "ben", "cid")
+        given = [(f"c{k}", person) for k in range(5) for person in people]
+        store.people.add_labels([LabelRecord(header.suite_name, *one, "scores", value, header.id) for one in given])
+        found = consensus_of(store, header, "clarity")
+        n = propose_cases(store, header, found, tmp_path / "proposed.jsonl")
     rows = [json.loads(line) for line in (tmp_path / "proposed.jsonl").read_text().splitlines()]
-    assert len(rows) == n == len(found.agreed)
-    first = rows[0]
-    assert first["expected"]["clarity"] == true[int(first["id"][1:])]
-    assert first["source"].startswith(f"crowd: 4 labels of run {header.id}, {found.method}, probability ")
-    assert first["input"] == {"number": int(first["id"][1:])}
+    # Of c0 and c1 the suite's own labels say 2: the crowd's 4 is nothing to propose against them.
+    assert [row["id"] for row in rows] == ["c2", "c3", "c4"]
+    assert n == 3
+    assert rows[0]["expected"] == {"clarity": 4}
+    assert rows[0]["source"].startswith(f"crowd: 3 labels of run {header.id}, {found.method}, probability ")
+    assert rows[0]["input"] == {"number": 2}
 
 
 def test_a_figure_that_nobody_labelled(crowd):

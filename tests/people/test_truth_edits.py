@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -105,14 +106,16 @@ def test_a_case_is_added_and_one_is_retired_and_both_come_back(tmp_path, name):
 
 
 def test_what_cannot_be_edited_says_what_can(tmp_path):
-    folder = write(tmp_path / "s", "cases.csv", "id,input,expected.maker,expected.also\na,q,Kohn,K\n")
-    forms = r"is no file of several cases in the form of .json, .jsonl, .ndjson, .yaml, .yml: edit it by hand and say"
-    with pytest.raises(UsageError, match=f"cases.csv {forms} why with `steelyard truth note`"):
+    folder = write(tmp_path / "s", "cases.jsonl", FILES["cases.jsonl"])
+    (folder / "cases.jsonl.gz").write_bytes(gzip.compress((folder / "cases.jsonl").read_bytes()))
+    (folder / "suite.yaml").write_text(SUITE.format(cases="cases.jsonl.gz"))
+    forms = r"is no file of cases in the form of .json, .jsonl, .ndjson, .yaml, .yml, .csv: edit it by hand and say"
+    with pytest.raises(UsageError, match=f"cases.jsonl.gz {forms} why with `steelyard truth note`"):
         change_case(str(folder), "a", {"expected.maker": "Thonet"}, ANN)
     (folder / "suite.yaml").write_text(SUITE.format(cases="{folder: cases}"))
     (folder / "cases").mkdir()
     (folder / "cases" / "a.yaml").write_text("input: q\nexpected: {maker: Kohn, also: [K]}\n")
-    with pytest.raises(UsageError, match=f"cases/a.yaml {forms}"):
+    with pytest.raises(UsageError, match="each file is one case, and a is a file to add or to remove: edit it by hand"):
         change_case(str(folder), "a", {"": MISSING}, ANN)
 
 

@@ -139,6 +139,8 @@ def test_a_suite_is_described_as_plain_data(full):
         "alerts": None,
         "usual_repeats": None,
         "n_cases": None,
+        "n_pending": 0,
+        "pending_of": "",
         "n_planned": None,
         "without_truth": [],
         "ledger": [],

@@ -16,11 +16,12 @@ from steelyard.cli.output import print_json, report_written, show_document
 from steelyard.errors import UsageError
 from steelyard.people import files
 from steelyard.people.agreement import agreement_of
-from steelyard.people.consensus import consensus_of, propose_cases
+from steelyard.people.consensus import consensus_of, fill_from_crowd, propose_cases
 from steelyard.people.desk import Desk, Draw, Task, extend_plan
 from steelyard.people.estimates import estimates_of
 from steelyard.people.experts import experts_of, rule
 from steelyard.people.labels import PREFERENCE, Terms
+from steelyard.people.truth import Author, assigned, still_missing
 from steelyard.records import RunHeader
 from steelyard.report import people as report
 from steelyard.report.document import Document
@@ -294,11 +295,32 @@ def _estimate(store: SqlStore, run: str, label_cost: float | None) -> Shown:
     "crowd",
     run_name,
     _option("--figure NAME", "A dimension, flag or field. [default: passes]", default=""),
-    _option("--propose FILE", "Write the agreed items as proposed cases, one a line.", FILE),
+    _option("--propose FILE", "Write agreed items that have no truth as proposed cases.", FILE),
+    _option("--fill CASE", "Write what people agree on into the file of a pending CASE.", default=""),
+    click.option(
+        "--set",
+        "values",
+        metavar="PATH=VALUE",
+        multiple=True,
+        callback=lambda _, __, given: dict(map(assigned, given)),
+        help="With --fill, a value that people do not give. May be given more than once.",
+    ),
+    _option("--why TEXT", "With --fill, the reason, which the ledger keeps.", default=""),
+    _person,
     _names,
     as_json,
 )
-def _crowd(store: SqlStore, run: str, figure: str, propose: Path | None, names: bool) -> Shown:
+def _crowd(
+    store: SqlStore,
+    run: str,
+    figure: str,
+    propose: Path | None,
+    fill: str,
+    values: dict[str, Any],
+    why: str,
+    person: str,
+    names: bool,
+) -> Shown:
     """Make one answer an item out of several people's labels of RUN, and say whom to rely on.
 
     The method is majority unless one-coin, MACE or Dawid-Skene predicts held-out labels better, beyond noise; its
@@ -306,6 +328,11 @@ def _crowd(store: SqlStore, run: str, figure: str, propose: Path | None, names: 
     or a truth of their own are gold questions.
     """
     header = store.run(run)
+    if fill:
+        line = fill_from_crowd(store, header, fill, Author(person, why), values)
+        missing = still_missing(header.suite_path, fill)
+        left = [f"{fill} is still pending: it has no {', no '.join(missing)}"] if missing else []
+        return [f"{fill}: {', '.join(line.change or {})} filled in", *left], line.as_data()
     part = consensus_of(store, header, figure, files.people_names(store, names=names))
     if propose is not None:
         propose_cases(store, header, part, propose)

@@ -183,7 +183,8 @@ def show_pending(store: Store, header: RunHeader, *, as_json: bool) -> None:
     what = f"{counted(len(rows), 'sample')} of pending cases, {answered:,} answered; nothing is scored"
     click.echo(f"{suite} | run {header.id}\n{what}\nAsk people, then decide on what they and the systems agree on:")
     n = len({row["case"] for row in rows})
-    click.echo(f"  steelyard label plan {header.id} --random {n} --per-item 3\n  steelyard truth suggest {suite}")
+    click.echo(f"  steelyard label plan {header.id} --random {n} --per-item 3")
+    click.echo(f"  steelyard truth suggest {header.suite_path}")
 
 
 # `steelyard runs`.

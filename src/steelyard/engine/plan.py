@@ -418,6 +418,9 @@ class Plan:
         return sum(1 for _ in self.cases())
 
     def _why_empty(self) -> str:
+        if not self._suite.survey.n and (pending := self._suite.survey.n_pending):
+            cases, are = ("1 case", "is") if pending == 1 else (f"{pending:,} cases", "are")
+            return f"all {cases} of {self._suite.name} {are} pending: --pending asks for them, and nothing is scored"
         asked = ", ".join(f"{factor}={value}" for factor, value in self._selection.only)
         survey = self._suite.survey
         available = [

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,12 @@ from steelyard.analysis.wording import percent
 from steelyard.errors import UsageError
 from steelyard.people.crowd import ENOUGH, Choice, Labels, MethodScore, PersonQuality, choose, people_quality
 from steelyard.people.labels import PASSES, Terms, plain
+from steelyard.people.suggestions import truth_of_answer
+from steelyard.people.truth import Author, change_case, proposed_file
 from steelyard.store.people import ANSWER
+from steelyard.suite.cases import pending_cases
 from steelyard.suite.labels import Label, labels_of
+from steelyard.suite.load import suite_of_run
 from steelyard.suite.yaml import meant_or_listed
 
 if TYPE_CHECKING:
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
     from steelyard.stats.arrays import Array
     from steelyard.store.base import Store
     from steelyard.store.people import Key, LabelRecord
+    from steelyard.suite.truth import LedgerLine
 
 _MOST_LISTED = 50
 
@@ -71,6 +76,8 @@ class Agreed:
     value: Any
     probability: float
     n_labels: int
+    gold: bool = False
+    """Whether the case has a truth of its own for the figure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +132,13 @@ def consensus_of(
     spelled = [(key, names(person), json.dumps(value, ensure_ascii=False)) for key, person, value in rows]
     columns = np.array([(items[key], persons[person], classes[value]) for key, person, value in spelled]).reshape(-1, 3)
     crowd = Labels.of(*columns.T, n_items=len(keys), n_people=len(people), n_classes=len(values))
-    gold = _gold(store, header, figure, terms, keys, classes)
+    own = _own_truths(store, header, figure, terms)
+    plainly = {json.dumps(plain(json.loads(value))): code for value, code in classes.items()}
+    # A truth that nobody said is no class of the crowd's.
+    gold = np.array([plainly.get(json.dumps(plain(own.get(key[0]))), -1) for key in keys], dtype=int)
     choice = choose(crowd, gold=gold if (gold >= 0).any() else None)
-    return _consensus(figure, crowd, choice, gold, keys, people, [json.loads(value) for value in values], enough)
+    found = _consensus(figure, crowd, choice, gold, keys, people, [json.loads(value) for value in values], enough)
+    return replace(found, agreed=tuple(replace(item, gold=item.case_id in own) for item in found.agreed))
 
 
 def _values_by_figure(labels: list[LabelRecord], terms: Terms) -> dict[str, list[tuple[Key, str, Any]]]:
@@ -145,10 +156,10 @@ def _values_by_figure(labels: list[LabelRecord], terms: Terms) -> dict[str, list
     return values_by_figure
 
 
-def _gold(store: Store, header: RunHeader, figure: str, terms: Terms, keys: list[Key], codes: dict[str, int]) -> Array:
-    """The class that the case's own labels, or its truth, give each item; -1 where they say nothing."""
+def _own_truths(store: Store, header: RunHeader, figure: str, terms: Terms) -> dict[str, Any]:
+    """By case, what its own labels, or its truth, say."""
     judge = header.description.judge
-    gold: dict[str, float | Any] = {}
+    gold: dict[str, Any] = {}
     for case in store.cases(header.id):
         try:
             own = labels_of(case, judge) if judge is not None else {}
@@ -162,8 +173,7 @@ def _gold(store: Store, header: RunHeader, figure: str, terms: Terms, keys: list
             gold[case.id] = float(label.best) if isinstance(label, Label) else float(label)
         elif judge is None and isinstance(case.expected, dict) and figure in case.expected:
             gold[case.id] = case.expected[figure]
-    plainly = {json.dumps(plain(json.loads(value))): code for value, code in codes.items()}
-    return np.array([plainly.get(json.dumps(plain(gold.get(key[0]))), -1) for key in keys], dtype=int)
+    return gold
 
 
 def _consensus(
@@ -210,10 +220,54 @@ def _consensus(
     )
 
 
+def crowd_truths(store: Store, header: RunHeader) -> dict[str, dict[str, Any]]:
+    """By pending case of a run, what people's own answers agree on, by path of the case's truth."""
+    suite = suite_of_run(header)
+    cases = {case.id: case for case in pending_cases(suite)}
+    labels = [label for label in store.people.labels(run_id=header.id) if label.round == 0 and label.kind == ANSWER]
+    fields: dict[str, dict[str, Any]] = {}
+    for figure in _values_by_figure(labels, Terms(header.description)):
+        for item in consensus_of(store, header, figure).agreed:
+            fields.setdefault(item.case_id, {})[figure] = item.value
+    is_text = suite.answer.format != "json"
+    truths = {
+        case_id: truth_of_answer(suite, cases[case_id], answer.get("text", "") if is_text else answer)
+        for case_id, answer in fields.items()
+        if case_id in cases
+    }
+    return {case_id: values for case_id, values in truths.items() if values}
+
+
+def fill_from_crowd(
+    store: Store, header: RunHeader, case_id: str, author: Author, values: Mapping[str, Any]
+) -> LedgerLine:
+    """Write what people agree on into the file of a pending case, with `values` for what they do not say."""
+    truths = crowd_truths(store, header)
+    if case_id not in truths:
+        known = f"; they agree on {', '.join(sorted(truths))}" if truths else ""
+        raise UsageError(f"people agree on nothing of a pending case {case_id!r} in run {header.id}{known}")
+    return change_case(suite_of_run(header).path, case_id, values, author, of_case=truths[case_id])
+
+
 def propose_cases(store: Store, header: RunHeader, consensus: Consensus, path: Path) -> int:
-    """Write the agreed items as proposed cases with where they come from, one a line; how many. Nothing is added by
+    """Write the agreed items as proposed cases, one a line; how many. Those of pending cases are whole records in the
+    shape of the suite's own file. What has a truth of its own is not proposed: see `truth suggest`. Nothing is added by
     itself: a person reads them, and puts them into the suite."""
-    agreed = {item.case_id: item for item in consensus.agreed}
+    if header.description.pending_of:
+        truths = crowd_truths(store, header)
+        text, n = proposed_file(suite_of_run(header), truths, path.suffix.lower()), len(truths)
+    else:
+        lines = _proposed(store, header, consensus)
+        text, n = "".join(f"{line}\n" for line in lines), len(lines)
+    try:
+        path.write_text(text, encoding="utf-8", newline="")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
+    return n
+
+
+def _proposed(store: Store, header: RunHeader, consensus: Consensus) -> list[str]:
+    agreed = {item.case_id: item for item in consensus.agreed if not item.gold}
     lines = []
     for case in store.cases(header.id):
         if (item := agreed.get(case.id)) is not None:
@@ -227,8 +281,4 @@ def propose_cases(store: Store, header: RunHeader, consensus: Consensus, path: P
                 "source": f"crowd: {source}",
             }
             lines.append(json.dumps(proposed, ensure_ascii=False))
-    try:
-        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
-    return len(lines)
+    return lines

@@ -270,6 +270,15 @@ def suggestions(suite: SuiteModel, store: Store, runs: Sequence[RunHeader], agre
     return sorted(results, key=lambda item: (-max(item.points.values(), default=0.0), item.case, item.component))
 
 
+def truth_of_answer(suite: SuiteModel, case: Case, answer: Any) -> dict[str, Any]:
+    """What an answer to a pending case says in the terms of the truth, by path of the case."""
+    values: dict[str, Any] = {}
+    for question in _questions(suite):
+        if (value := question.stated(answer)) is not None:
+            values |= question.ways(case, value)["correction"]
+    return values
+
+
 def _agreed(votes: Sequence[_Vote], agree: int) -> list[_Vote]:
     """The votes for what enough voters say; none where they do not agree, or on the truth."""
     by_voter: dict[str, Counter[str]] = defaultdict(Counter)

@@ -13,7 +13,14 @@ from steelyard.errors import UsageError
 from steelyard.scoring.structure import Fields
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import MISSING, Case, canonical, compile_path, digest, leaves, path_step, put, split_path
-from steelyard.suite.case_files import EDITABLE, cannot_edit, with_record
+from steelyard.suite.case_files import (
+    EDITABLE,
+    as_row,
+    cannot_edit,
+    with_record,
+    with_whole_record,
+    written_records,
+)
 from steelyard.suite.cases import CaseFile, FileCases, ListCases, every_case, survey_cases
 from steelyard.suite.edits import alone_in, edit_folder, write_edit
 from steelyard.suite.load import find_suite, load_suite
@@ -88,6 +95,7 @@ def change_case(
             new = put(new, steps[path], value)
         if files.is_pending(old) and not files.missing(new):
             new = put(new, split_path(PENDING), MISSING)
+        new = files.as_written(case_id, new, file)
         if not (change := dict(_changes(old, new, files.roots))):
             raise UsageError(f"nothing was edited: the truth of {case_id} is so already")
         if not new_field:
@@ -103,6 +111,23 @@ def change_case(
             line = ledger_line(by=author.by, reason=author.reason, change=change, suggestion=decision, **edit)
             write_edit(temporary, target.path, data, line)
         return line
+
+
+def proposed_file(suite: SuiteModel, truths: Mapping[str, Mapping[str, Any]], suffix: str) -> str:
+    """The records of pending cases with truths (by case and by path of the case) filled in, in the shape of the suite's
+    own file and in the form of a suffix; a case that still lacks something stays pending."""
+    files, records = _Files(suite), []
+    table = ""
+    for case_id, of_case in truths.items():
+        record = files.record(case_id, is_new=False)
+        for path, value in files.in_record(of_case).items():
+            record = put(record, split_path(path), value)
+        record = record if files.missing(record) else put(record, split_path(PENDING), MISSING)
+        records.append(record)
+        if suffix == ".csv":
+            text = table or files.headings(case_id)
+            table = with_record(text, suffix, "", len(records) - 1, as_row(text, record))
+    return table or written_records(records, suffix)
 
 
 def revert_line(place: str, number: int, author: Author) -> LedgerLine:
@@ -244,18 +269,43 @@ class _Files:
         for root in self.roots:
             yield from leaves(compile_path(path_step(root))(record), path_step(root))
 
-    def with_case(self, case_id: str, new: Any, name: str | None) -> tuple[CaseFile, bytes]:
-        """The file of a case, for a new one that of this name or the last, and its content with another record."""
+    def _file_of(self, case_id: str, name: str | None) -> CaseFile:
+        """The file of a case, for a new one that of this name or the last; UsageError for one that cannot be edited."""
         if case_id in self._cases:
             name = self._cases[case_id][0].file
         file = next((file for file in self._source.files if file.name == name), self._source.files[-1])
         if file.copy is not None:
             raise cannot_edit(f"{file.name} is an address: edit the file there")
-        if self._source.one_each or (suffix := file.path.suffix.lower()) not in EDITABLE:
-            raise cannot_edit(f"{file.name} is no file of several cases in the form of {listed(EDITABLE)}")
-        ids = [key for key, (record, _) in self._cases.items() if record.file == file.name]
-        at, content = ids.index(case_id) if case_id in ids else len(ids), file.path.read_bytes()
-        text = with_record(content.decode("utf-8-sig"), suffix, self._source.at, at, new, case_id)
+        if file.path.suffix.lower() not in EDITABLE:
+            raise cannot_edit(f"{file.name} is no file of cases in the form of {listed(EDITABLE)}")
+        return file
+
+    def headings(self, case_id: str) -> str:
+        """The first line of the table that a case is in."""
+        file = self._file_of(case_id, None)
+        if file.path.suffix.lower() != ".csv":
+            raise UsageError(f"{file.name} is no table: propose its cases as .json, .jsonl or .yaml")
+        return file.path.read_text(encoding="utf-8-sig").partition("\n")[0] + "\n"
+
+    def as_written(self, case_id: str, new: Any, name: str | None) -> Any:
+        """A record as its file can hold it: a table holds texts under its headings."""
+        file = self._file_of(case_id, name)
+        is_table = file.path.suffix.lower() == ".csv" and new is not MISSING
+        return as_row(file.path.read_text(encoding="utf-8-sig"), new) if is_table else new
+
+    def with_case(self, case_id: str, new: Any, name: str | None) -> tuple[CaseFile, bytes]:
+        """The file of a case and its content with another record."""
+        file = self._file_of(case_id, name)
+        suffix, content = file.path.suffix.lower(), file.path.read_bytes()
+        text = content.decode("utf-8-sig")
+        if self._source.one_each:
+            if new is MISSING or case_id not in self._cases:
+                raise cannot_edit(f"each file is one case, and {case_id} is a file to add or to remove")
+            text = with_whole_record(text, suffix, new)
+        else:
+            ids = [key for key, (record, _) in self._cases.items() if record.file == file.name]
+            at = ids.index(case_id) if case_id in ids else len(ids)
+            text = with_record(text, suffix, self._source.at, at, new, case_id)
         # What is no text is refused when it is read again.
         return file, BOM_UTF8 * content.startswith(BOM_UTF8) + text.encode("utf-8", "surrogatepass")
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,14 +14,15 @@ import yaml
 from yaml.events import AliasEvent, DocumentStartEvent, MappingStartEvent, ScalarEvent
 
 from steelyard.errors import UsageError
-from steelyard.suite.case import MISSING, canonical, compile_path, put, split_path
-from steelyard.suite.readers import decode
+from steelyard.suite.case import MISSING, canonical, compile_path, leaves, path_step, put, split_path
+from steelyard.suite.readers import cell_value, decode
 from steelyard.suite.yaml import plain_scalar, read_yaml
 
 Replacement = tuple[int, int, str]
 """From a character up to another, and what stands there instead."""
 _LINES = (".jsonl", ".ndjson")
-EDITABLE = (".json", *_LINES, ".yaml", ".yml")
+_CSV = ".csv"
+EDITABLE = (".json", *_LINES, ".yaml", ".yml", _CSV)
 _PLAIN = re.compile(r"(?!(?:yes|no|on|off|y|n)$)[^\W\d_](?:[\w .&'/()+-]*[\w.)])?")
 """A text that means itself in YAML of any version without quotes, wherever it stands."""
 _NO_YAML = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}|[\x7f-\x84\x86-\x9f\ufffe\uffff]")
@@ -36,6 +39,8 @@ def with_record(text: str, suffix: str, at: str, place: int, record: Any, case_i
     MISSING, without the one there; `at` is where in a document the records are."""
     if suffix in _LINES:
         return _with_line(text, place, record)
+    if suffix == _CSV:
+        return _with_row(text, place, record)
     old = decode(text) if suffix == ".json" else read_yaml(text, "").data
     records = compile_path(at)(old)
     if isinstance(records, dict):
@@ -60,6 +65,66 @@ def _with_line(text: str, place: int, record: Any) -> str:
         line = json.dumps(record, ensure_ascii=text.isascii() and "\\u" in text) + end
         lines.append(line if not text or text.endswith("\n") else end + line)
     return "".join(lines)
+
+
+def written_records(records: Sequence[Any], suffix: str) -> str:
+    """Records as the text of a new file: a list in JSON or YAML, else one per line."""
+    if suffix == ".json":
+        return json.dumps(records, ensure_ascii=False, indent=2) + "\n"
+    if suffix in (".yaml", ".yml"):
+        return yaml.safe_dump(list(records), sort_keys=False, allow_unicode=True)
+    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+
+
+def with_whole_record(text: str, suffix: str, record: Any) -> str:
+    """The text of a file that is one case with another record; the id stays out where the file's name is the id."""
+    old = decode(text) if suffix == ".json" else read_yaml(text, "").data
+    new = record if "id" in old else {name: value for name, value in record.items() if name != "id"}
+    return rewritten(text, old, new, is_yaml=suffix != ".json")
+
+
+def as_row(text: str, record: Any) -> Any:
+    """A record as a table of cases holds it: texts under its headings; UsageError where a value has no column."""
+    columns = [split_path(heading.strip()) for heading in next(csv.reader(text.splitlines()), [])]
+    values = dict(leaves(record))
+    inner = {path: value for path, value in values.items() if split_path(path) not in columns}
+    row: dict[str, Any] = {}
+    for steps in columns:
+        path = ".".join(map(path_step, steps))
+        value = compile_path(path)(record)
+        inner = {name: part for name, part in inner.items() if split_path(name)[: len(steps)] != steps}
+        row = put(row, steps, cell_value(steps, "" if value is MISSING else _cell(value)))
+    if absent := [path for path, value in inner.items() if value is not None]:
+        raise cannot_edit(f"the table has no column {absent[0]}: add the heading, or")
+    return row
+
+
+def _cell(value: Any) -> str:
+    """A value as the text of a cell, from which `as: list`, `number`, `boolean` or `json` reads it again."""
+    if isinstance(value, list) and all(isinstance(item, str) and ";" not in item for item in value):
+        return "; ".join(value) + ";" * (len(value) == 1 and "," in value[0])
+    return "" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _with_row(text: str, place: int, record: Any) -> str:
+    """A table with another row; each row may have several lines."""
+    lines = text.splitlines(keepends=True)
+    rows, ends = csv.reader(lines, strict=True), [0]
+    filled = [(rows.line_num, row) for row in rows if row]
+    headings, starts = filled[0][1], []
+    for end, _ in filled:
+        starts.append(ends[-1])
+        ends.append(end)
+    new = ""
+    if record is not MISSING:
+        paths = (".".join(map(path_step, split_path(heading.strip()))) for heading in headings)
+        cells = [_cell(compile_path(path)(record) or "") for path in paths]
+        page = io.StringIO(newline="")
+        csv.writer(page, lineterminator="\r\n" if "\r\n" in text else "\n").writerow(cells)
+        new = page.getvalue()
+    if place + 1 < len(filled):
+        return "".join([*lines[: starts[place + 1]], new, *lines[ends[place + 2] :]])
+    return text + ("" if text.endswith("\n") else "\n") + new
 
 
 def rewritten(text: str, old: Any, new: Any, *, is_yaml: bool) -> str:

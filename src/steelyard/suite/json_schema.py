@@ -41,6 +41,7 @@ _ABOUT_FIELDS = {
     "tags": "Labels that figures are given for.",
     "attachments": "A path inside the suite's folder or a URL, or a list of them.",
     "why": "Why the case is there.",
+    "pending": "True while the truth of the case is still to be found; it counts in no figure.",
 }
 
 

@@ -361,7 +361,7 @@ class RowMapping:
             node = node[steps.pop(0)]
         back: Callable[[Any], Any] = _same
         if isinstance(node, Mapping):
-            convertible = set(node) <= {"from", "default", "unit"} and "from" in node
+            convertible = set(node) <= {"from", "default", "unit", "as"} and "from" in node
             if not convertible:
                 return None
             if "unit" in node:
