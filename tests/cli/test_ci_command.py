@@ -294,8 +294,8 @@ def test_ci_takes_every_option_of_a_run_that_is_made(folder):
     report = json.loads(invoke("ci", "words", "--only", "category=odd", "-n", 2, "--concurrency", 1, "--json"))
     # 6 of the 12 cases are odd, each asked twice.
     assert (report["run"]["n_planned"], report["repeats"]) == (12, 2)
-    # An estimate makes no run.
-    assert {option.name for option in run.params} - {"estimate"} < {option.name for option in ci.params}
+    # An estimate makes no run, and a run of pending cases has no verdict.
+    assert {option.name for option in run.params} - {"estimate", "pending"} < {option.name for option in ci.params}
 
 
 def test_the_comment_names_a_category_that_dropped_although_so_few_cases_cannot_show_it(folder):

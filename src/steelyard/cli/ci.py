@@ -164,7 +164,7 @@ _FAIL_ON = ("ambiguous", "fail", "invalid")
 
 
 # It takes every option of a run that is made, and what is said of them there holds here.
-@click.command("ci", params=[item for item in run.params if item.name != "estimate"])
+@click.command("ci", params=[item for item in run.params if item.name not in ("estimate", "pending")])
 @click.option("--junit", metavar="FILE", type=FILE, help="Write JUnit XML.")
 @click.option("--markdown", metavar="FILE", type=FILE, help="Write Markdown for one comment on the change.")
 @click.option("--html", metavar="FILE", type=FILE, help="Write the report as one self-contained HTML file.")
