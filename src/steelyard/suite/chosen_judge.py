@@ -163,8 +163,9 @@ def self_judged(target: TargetSpec | None, judge: JudgeModel, variants: Sequence
     address = getattr(target.settings, "base_url", None) or ""
     model = str(getattr(target.settings, "model", ""))
     models = models_of(model, variants)
+    addresses = models_of(address, variants) or {address}
     for member in judge.members:
-        if not member.is_model or not same_address(member.address or "", address):
+        if not member.is_model or not any(same_address(member.address or "", item) for item in addresses):
             continue
         if models is None:
             return (

@@ -10,6 +10,7 @@ from dataclasses import field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Protocol, Self
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
@@ -416,6 +417,47 @@ def _plain_filler(text: str, template: Template) -> TextFiller | None:
         return filled % values if all(type(value) is str for value in values) else _render(template, ask)
 
     return fill
+
+
+def has_holes(text: str) -> bool:
+    """Whether a text is a template."""
+    return _HOLE.search(text) is not None
+
+
+def address_filler(text: str, where: str) -> TextFiller:
+    """Gives the address for each call, without a slash at its end; TargetFailure `bad_url` when it is none."""
+    fill, fixed = text_filler(text, where), not has_holes(text)
+
+    def filled(ask: Request) -> str:
+        url = fill(ask)
+        if fixed:
+            return url
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
+            raise TargetFailure("bad_url", f"{where} came out as {in_one_line(url)}, which is no address", retry=False)
+        return url.rstrip("/")
+
+    return filled
+
+
+def host_template(url: str) -> str:
+    """The part of a template that the host of an address depends on: up to the first slash after `://`."""
+    start = url.find("://") + 3 if "://" in url.partition("{{")[0] else 0
+    end = re.compile(r"/(?![^{]*\}\})").search(url, start)
+    # Where a template begins with a hole, that may be all of the address but its path.
+    return url[: end.start()] if end else url
+
+
+def refuse_hosts_of_cases(url: str, name: str) -> None:
+    """ValueError when the host of an address depends on anything but variants: keys would go where a case says."""
+    host = host_template(url)
+    try:
+        compile_template(host, where=name, names=("variant",))
+    except SuiteError:
+        compile_template(host, where=name)
+        raise ValueError(
+            f"{name}: the host of {url!r} depends on the case, which would choose where keys go: use variants there"
+        ) from None
 
 
 def prompt_filler(text: str, where: str) -> TextFiller:

@@ -30,9 +30,12 @@ from steelyard.targets.base import (
     TextFile,
     TextFiller,
     Values,
+    address_filler,
+    has_holes,
     names_header,
     prompt_filler,
     read_variable,
+    refuse_hosts_of_cases,
     text_of,
     to_json,
     tree_filler,
@@ -90,9 +93,16 @@ class ModelAddress(TargetSettings):
     @field_validator("base_url")
     @classmethod
     def _is_an_address(cls, url: str) -> str:
-        if not url.startswith(("http://", "https://")):
+        if has_holes(url):
+            cls.check_template(url)
+        elif not url.startswith(("http://", "https://")):
             raise ValueError(f"{url!r} is not an address: write http:// or https:// before it")
         return refuse_secrets_in(url).rstrip("/")
+
+    @classmethod
+    def check_template(cls, url: str) -> None:
+        """ValueError for an address that is a template: a judge has no variants."""
+        raise ValueError(f"{url!r}: the address of a judge cannot be a template")
 
     @field_validator("extra")
     @classmethod
@@ -186,6 +196,11 @@ class ChatSettings(ModelAddress):
     harmless: ClassVar[frozenset[str]] = ModelAddress.harmless | {"system", "user", "stream"}
     keep_calls: ClassVar[bool] = True
 
+    base_url: str = Field(
+        description="Address of the OpenAI-compatible service, up to and with /v1; a template of variants, such as "
+        "{{ variant.base_url }}.",
+        min_length=1,
+    )
     model: str = Field(description="Name of the model; a template, such as {{ variant.model }}.", min_length=1)
     system: str | TextFile | None = Field(
         default=None, description="System message: a template, or {file: PATH} of one. Default: none is sent."
@@ -223,6 +238,11 @@ class ChatSettings(ModelAddress):
         default_factory=dict, description="Further fields of the request body, such as top_p; texts are templates."
     )
 
+    @classmethod
+    def check_template(cls, url: str) -> None:
+        """ValueError for an address that depends on more than variants: a case must not choose where the key goes."""
+        refuse_hosts_of_cases(url, "base_url")
+
     @field_validator("temperature", "seed")
     @classmethod
     def _is_a_number_or_template(cls, given: float | str | None) -> float | str | None:
@@ -259,7 +279,7 @@ class ChatWire:
         self._settings = settings
         self._protocol = settings.protocol
         self._stream = bool(getattr(settings, "stream", False))
-        self._url = lru_cache(64)(partial(settings.protocol.url, settings.base_url, stream=self._stream))
+        self._url = lru_cache(64)(partial(settings.protocol.url, stream=self._stream))
         self._who, self._prices = who, target_context.prices
         self._formats = list(settings.formats)
         self._secrets: list[str] = []
@@ -282,9 +302,11 @@ class ChatWire:
         """The response format asked for now: the first of the settings' that the server has not refused."""
         return self._formats[0]
 
-    async def complete(self, body: dict[str, Any], schema: dict[str, Any] | None) -> Response:
+    async def complete(
+        self, body: dict[str, Any], schema: dict[str, Any] | None, base_url: str | None = None
+    ) -> Response:
         """The model's text with tokens and cost, in the best format that the server accepts; TargetFailure when there
-        is none. The body is in OpenAI's form, whatever the protocol."""
+        is none. The body is in OpenAI's form, whatever the protocol; `base_url` is that of the settings, filled."""
         while True:
             asked_for = self.format
             read = partial(
@@ -295,7 +317,7 @@ class ChatWire:
                 schema=asked_for == "schema",
             )
             try:
-                response = await self._send(*self.request(body, schema), read)
+                response = await self._send(*self.request(body, schema, base_url), read)
             except TargetFailure as failure:
                 if not (self._refuses_format(failure, asked_for) and self._steps_down(asked_for, failure)):
                     raise
@@ -310,10 +332,12 @@ class ChatWire:
         price = next((price for price in prices if price is not None), None)
         return None if price is None else price.of(response)
 
-    def request(self, body: dict[str, Any], schema: dict[str, Any] | None) -> tuple[URL, dict[str, Any]]:
+    def request(
+        self, body: dict[str, Any], schema: dict[str, Any] | None, base_url: str | None = None
+    ) -> tuple[URL, dict[str, Any]]:
         """The address and the body as the protocol has them, in the present format."""
         wanted = Wanted(self.format, schema, self._settings.schema_strict, self._stream)
-        return self._url(body["model"]), self._protocol.body(body, wanted)
+        return self._url(base_url or self._settings.base_url, body["model"]), self._protocol.body(body, wanted)
 
     def secrets(self) -> list[str]:
         """The API key and every header value that came from the environment."""
@@ -427,6 +451,7 @@ class ChatTarget:
         self._system = None if settings.system is None else self._prompt("system", settings.system)
         self._user: TextFiller = _input_as_text if settings.user is None else self._prompt("user", settings.user)
         self._fields = _field_fillers(settings)
+        self._base_url = address_filler(settings.base_url, f"{self._who}, base_url")
         if settings.response_format == "schema" and target_context.answer_schema is None:
             message = "response_format: schema needs a schema in the suite: write answer: {schema: FILE}"
             raise SuiteError([Problem(message, self._who)])
@@ -442,7 +467,7 @@ class ChatTarget:
         """The model's text with tokens and cost; TargetFailure when there is none."""
         sends_files = self._settings.images and any(not attachment.is_url for attachment in ask.case.attachments)
         body = await asyncio.to_thread(self._body, ask) if sends_files else self._body(ask)
-        return await self._wire.complete(body, self._target_context.answer_schema)
+        return await self._wire.complete(body, self._target_context.answer_schema, self._base_url(ask))
 
     def identity(self) -> dict[str, Any]:
         """Kind, model, address, sampling settings and hashes of the prompts; variables stand by name."""
@@ -452,7 +477,7 @@ class ChatTarget:
         """The address and the body, in which hashes stand for images."""
         body = self._body(ask, images=False)
         images = image_names(ask.case, self._target_context.folder) if self._settings.images else []
-        url, sent = self._wire.request(body, self._target_context.answer_schema)
+        url, sent = self._wire.request(body, self._target_context.answer_schema, self._base_url(ask))
         return {"url": str(url), "body": sent, "images": images}
 
     def secrets(self) -> list[str]:

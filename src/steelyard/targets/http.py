@@ -27,9 +27,12 @@ from steelyard.targets.base import (
     Texts,
     Values,
     body_filler,
+    has_holes,
+    host_template,
     listed,
     names_header,
     read_variable,
+    refuse_hosts_of_cases,
     text_filler,
     to_json,
     tree_filler,
@@ -178,7 +181,14 @@ class HttpSettings(TargetSettings):
 
     url: str = Field(default="", description="Address, or what follows base_url; a template.")
     base_url: str | None = Field(
-        default=None, description="Put before url, so that the command line can point elsewhere."
+        default=None,
+        description="Put before url, so that the command line can point elsewhere; a template of variants, such as "
+        "{{ variant.base_url }}.",
+    )
+    hosts: Texts = Field(
+        default=(),
+        description="Hosts, with their ports if need be, that cases may choose where url or base_url holds their "
+        "values before the path. Without them, a request with a key goes to no host that a case chooses.",
     )
     method: Method | None = Field(
         default=None, description="Default: POST with a body, GET without.", validate_default=True
@@ -288,6 +298,26 @@ class HttpSettings(TargetSettings):
                 f"base_url names a service that runs already, and start starts another: drop one of them, or write "
                 f"base_url: http://127.0.0.1:{PORT}"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _keeps_keys_from_cases(self) -> Self:
+        address = _spelled_address(self)
+        if self.hosts:
+            return self
+        from_env = [*self.headers.values(), *self.query.values()]
+        if self.token is not None or any(isinstance(value, FromEnv) for value in from_env):
+            try:
+                refuse_hosts_of_cases(address, "url")
+            except ValueError as error:
+                raise ValueError(f"{error}, or list the hosts that cases may choose as hosts: [...]") from None
+        return self
+
+    @model_validator(mode="after")
+    def _is_ready_somewhere(self) -> Self:
+        full = self.ready is not None and self.ready.url.startswith(("http://", "https://"))
+        if self.ready is not None and not full and has_holes(host_template(_spelled_address(self))):
+            raise ValueError("ready: where the service is depends on the call, so write a full address here")
         return self
 
     @property
@@ -541,11 +571,17 @@ class HttpTarget:
     def _filled_url(self, ask: Request) -> URL:
         try:
             # The port stands in what comes first; what a case says is left as it is.
-            return URL(self._url(ask).replace(PORT, self._port, 1))
+            url = URL(self._url(ask).replace(PORT, self._port, 1))
         except ValueError as error:
             raise TargetFailure(
                 "bad_url", f"{self._settings.url} is not an address here: {error}", retry=False
             ) from None
+        if self._settings.hosts and not {url.host, url.authority} & {*self._settings.hosts}:
+            message = (
+                f"{url.authority} is not among the hosts that cases may choose ({', '.join(self._settings.hosts)})"
+            )
+            raise TargetFailure("bad_url", message, retry=False)
+        return url
 
     def _fillers(
         self, given: dict[str, str | FromEnv], target_context: TargetContext, what: str
