@@ -39,7 +39,8 @@ class Diary:
     def write(self, header, samples):
         return {}
 """
-CHARTS = ["counts.png", "latency_by_case.png", "latency_histogram.png", "pass_fail.png", "stability.png"]
+CHARTS = ["counts.png", "latency_by_case.png", "latency_histogram.png", "pass_fail.png", "scores_by_category.png"]
+CHARTS += ["stability.png"]
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +138,7 @@ def test_a_folder_that_cannot_be_made_is_an_error_without_a_traceback(folder, tm
 
 
 def test_a_run_without_anything_to_draw_says_so(tmp_path):
-    suite = write_suite(tmp_path / "plain", n=2, target={"recorded": "answers.jsonl"})
+    suite = write_suite(tmp_path / "plain", n=1, target={"recorded": "answers.jsonl"})
     answers = [{"case": f"c{n}", "answer": {"word": f"word {n}"}} for n in range(2)]
     (suite.parent / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in answers))
     steelyard("run", "plain", cwd=tmp_path)

@@ -155,3 +155,30 @@ def test_two_variants_compare_from_python(matrix):
 def test_what_cannot_be_compared_is_a_clear_mistake(matrix, arguments, message):
     matrix("run", ".")
     assert message in matrix("compare", "LAST", *arguments, code=2)
+
+
+def test_scores_are_drawn_by_variant_factor_category_and_run(matrix, tmp_path):
+    file = tmp_path / "suite.yaml"
+    suite = yaml.safe_load(file.read_text(encoding="utf-8"))
+    for at, case in enumerate(suite["cases"]):
+        case["category"] = "odd" if at % 2 else "even"
+    file.write_text(yaml.safe_dump(suite, sort_keys=False), encoding="utf-8")
+    matrix("run", ".")
+    matrix("run", ".", "--set", "name=again")
+    charts = {chart["name"]: chart for chart in json.loads(matrix("report", "LAST", "--json"))["charts"]}
+    names = ["scores_by_category", "scores_by_variant", "scores_by_variant_prompt", "scores_by_variant_model"]
+    assert [name for name in charts if name.startswith("scores")] == names
+
+    def drawn(chart):
+        points = chart["spec"]["layer"][1]["data"]["values"]
+        return {(item["row"], item["figure"]): (item["value"], item["n"]) for item in points}
+
+    # short is wrong in 7 of 16 cells of two repeats each, long in 1
+    by_prompt = drawn(charts["scores_by_variant_prompt"])
+    assert by_prompt["short", "average score"] == by_prompt["short", "pass rate"] == (9 / 16, 32)
+    assert by_prompt["long", "average score"] == (15 / 16, 32)
+    history = {chart["name"]: chart for chart in json.loads(matrix("history", "matrix", "--json"))["charts"]}
+    rows = [row for row, figure in drawn(history["scores_by_run"]) if figure == "pass rate"]
+    assert [row.partition(",")[0] for row in rows] == ["again", "recorded answers.jsonl"]
+    matrix("report", "LAST", "--html", "report.html")
+    assert "Scores by prompt" in (tmp_path / "report.html").read_text(encoding="utf-8")

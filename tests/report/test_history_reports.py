@@ -147,7 +147,9 @@ def test_data_can_be_written_and_holds_every_figure(long):
     assert found["runs"][7]["left_out"] == "INVALID"
     assert len(found["trends"][0]["values"]) == 23
     assert [mark["parts"] for mark in found["marks"]] == [["judge"]]
-    assert {chart["name"] for chart in found["charts"]} == {"trend_average", "trend_pass_rate", "trend_by_category"}
+    assert {chart["name"] for chart in found["charts"]} == {
+        *("trend_average", "trend_pass_rate", "trend_by_category", "scores_by_run")
+    }
 
 
 def test_markdown_has_the_table_and_the_changes(long):
@@ -287,7 +289,7 @@ def test_runs_of_one_day_are_separated_on_the_axis(store):
 
 
 def test_slices_have_a_panel_each(long):
-    chart = trend_charts(long)[-1]
+    chart = trend_charts(long)[-2]
     assert [panel["title"]["text"] for panel in chart.spec["vconcat"]] == ["art", "<b>toys</b>"]
 
 
@@ -305,7 +307,7 @@ def test_every_chart_can_be_drawn(long):
 
 @pytest.mark.skipif(not can_draw(), reason="the extra that draws is not installed")
 def test_the_page_holds_the_charts_and_fetches_nothing(page):
-    assert page.count("<svg") == 3
+    assert page.count("<svg") == 4
     assert "2026-01-" in page.partition("<svg")[2].partition("</svg>")[0]
     assert "default-src &#39;none&#39;" in page
     assert "target: http;" in page

@@ -253,7 +253,7 @@ def test_charts_stand_on_white_and_within_the_page_and_every_word_within_its_dra
     assert outside == []
     charts = page.locator("figure.drawn-chart")
     for width in in_every_look(page):
-        assert charts.count() == 5
+        assert charts.count() == 6
         for index in range(5):
             figure = charts.nth(index)
             assert figure.evaluate("each => getComputedStyle(each).backgroundColor") == "rgb(255, 255, 255)"

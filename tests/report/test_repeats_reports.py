@@ -240,7 +240,7 @@ def test_html_holds_every_chart_as_a_drawing_with_words(report):
     for beginning in ("Grid of 4 cases", "Heat map of how alike", "Mean and 95th percentile"):
         assert sum(label.startswith(beginning) for label in labels) == 1
     drawings = re.findall(r'<figure class="drawn-chart">(.*?)</figure>', page, re.DOTALL)
-    assert len(drawings) == 3
+    assert len(drawings) == 4
     # Nothing that the page's policy forbids, and nothing that leads out of it.
     assert not re.search(r"style=|href|http|<style|<script|foreignObject|<image", "".join(drawings))
 
@@ -260,7 +260,7 @@ def test_a_name_in_a_drawing_cannot_get_out_of_it():
     checks = checks_figures([cell(name, check("<b>x</b>", 5)) for name in names])
     page = to_html(with_figures(checks=checks, stability=some_stability(names), latency=some_latency(names)))
     drawings = re.findall(r'<figure class="drawn-chart">(.*?)</figure>', page, re.DOTALL)
-    assert len(drawings) == 4
+    assert len(drawings) == 5
     for drawing in drawings:
         assert "<script" not in drawing
         assert "<img" not in drawing
@@ -279,7 +279,9 @@ def test_html_without_the_extra_has_the_tables_and_a_hint(report, monkeypatch):
 
 def test_json_holds_figures_and_specifications(report):
     data = json.loads(json.dumps(to_json(report), allow_nan=False))
-    assert [chart["name"] for chart in data["charts"]] == ["pass_fail", "stability", "latency_by_case"]
+    assert [chart["name"] for chart in data["charts"]] == [
+        *("pass_fail", "stability", "latency_by_case", "scores_by_category")
+    ]
     assert data["charts"][0]["spec"]["$schema"].startswith("https://vega.github.io/schema/vega-lite/")
     assert data["checks"]["cells_passed"] == 2
     assert data["stability"]["bands"]["place"] == "unstable"

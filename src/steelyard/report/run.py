@@ -20,6 +20,7 @@ from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.charts import charts_of
 from steelyard.report.charts.base import Chart
+from steelyard.report.charts.scores import score_charts
 from steelyard.report.document import section, table_section
 from steelyard.report.format import clipped
 from steelyard.report.judge import run
@@ -77,7 +78,7 @@ def document(report: Report) -> doc.Document:
         *table_section(groups.own_metrics(report)),
         *table_section(groups.measures(report)),
         *table_section(groups.measures_by_variant(report)),
-        *(item for factor in report.summary.slices for item in table_section(groups.slices(report, factor))),
+        *_slices(report),
         *table_section(groups.cases_by_variant(report)),
         samples(report),
     ]
@@ -235,6 +236,14 @@ def next_command(report: Report) -> str:
     if report.decision.verdict is Verdict.INVALID and failed and made_here:
         return f"Next: steelyard run {header.suite_path or header.suite_name} --retry-failed {header.id}"
     return f"Next: steelyard report {header.id} --full"
+
+
+def _slices(report: Report) -> Iterator[doc.Section]:
+    """The table of each factor; variants and categories with a chart of their scores."""
+    charts = score_charts(report.summary.slices, passing=bool(report.summary.passing))
+    for factor in report.summary.slices:
+        table = groups.slices(report, factor)
+        yield from section(table.title, table, *([charts[factor]] if factor in charts else []))
 
 
 def charts_shown(report: Report) -> Sequence[Chart]:

@@ -13,14 +13,23 @@ from steelyard.records import RunHeader
 from steelyard.report.charts.base import Chart
 from steelyard.report.charts.counts import counts, pass_fail, stated_latency, stated_stability, with_stated_values
 from steelyard.report.charts.latency import latency_by_case, latency_histogram, stability
+from steelyard.report.charts.scores import score_charts
 from steelyard.scoring.expectations import SCHEMA
 from steelyard.stats.intervals import Estimate
 from steelyard.suite.models import UncalledCase
 
 # All charts that a run's figures give.
 
-CHARTS = ("pass_fail", "counts", "stability", "latency_by_case", "latency_histogram")
-"""What the charts of a run are called, but for the counts of several checks."""
+CHARTS = (
+    "pass_fail",
+    "counts",
+    "stability",
+    "latency_by_case",
+    "latency_histogram",
+    "scores_by_variant",
+    "scores_by_category",
+)
+"""What the charts of a run are called, but for the counts of several checks and single factors of variants."""
 
 
 def charts_of(summary: Summary, header: RunHeader | None = None) -> list[Chart]:
@@ -37,6 +46,7 @@ def charts_of(summary: Summary, header: RunHeader | None = None) -> list[Chart]:
     uncalled = () if header is None else header.description.uncalled
     charts.append(_stability(summary, stated, uncalled))
     charts += _latency(summary, stated, uncalled)
+    charts += score_charts(summary.slices, passing=bool(summary.passing)).values()
     return [item for item in charts if item is not None]
 
 

@@ -25,6 +25,7 @@ from steelyard.report.charts.base import (
     layer,
     short_name,
 )
+from steelyard.report.charts.scores import scores_by_run
 
 # What lies and stands in the picture of a trend: gates as lines, changes as marks, with words where there is room.
 
@@ -168,14 +169,15 @@ class _Axis:
 
 
 def trend_charts(history: History) -> list[Chart]:
-    """A chart for each trend, and one with a panel for each slice or code; none of fewer than two runs."""
+    """A chart for each trend, one with a panel for each slice or code, and the scores run by run with their targets;
+    none of fewer than two runs."""
     if len(history.in_trends) < 2:
         return []
     axis = _axis(history)
     charts = [_single(history, trend, axis) for trend in history.trends]
     if history.grouped:
         charts.append(_panels(history, axis))
-    return charts
+    return [*charts, *filter(None, [scores_by_run(history)])]
 
 
 def _axis(history: History) -> _Axis:
