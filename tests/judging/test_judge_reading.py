@@ -103,9 +103,9 @@ def test_a_failed_judge_is_not_a_zero():
 
 
 def test_a_judge_that_was_not_asked_gave_no_reading():
-    assert read([]).message == "model: it was not asked"
+    assert read([]).message == "model: it was not called"
     judgement = read([call(stated())], repeats=3)
-    assert judgement.message == "2 of 3 judges gave no scores: model: it was not asked"
+    assert judgement.message == "2 of 3 judges gave no scores: model: it was not called"
 
 
 def test_a_call_without_text_is_no_reading():

@@ -126,7 +126,7 @@ def test_a_wrong_scale_of_a_measure_is_a_mistake_in_the_suite(tmp_path, measures
 
 def test_declaring_the_default_scale_is_no_other_scorer():
     def signed(measures):
-        score = {"t": {"python": tone, "measures": measures}}
+        score = {"t": {"python": length, "measures": measures}}
         return signature(Suite("s", cases=[{"id": "a", "input": "q"}], target=str, score=score).model, {})["scorers"]
 
     assert signed(["a", "b"]) == signed({"a": {"scale": [0, 1]}, "b": None})

@@ -14,7 +14,7 @@ from steelyard.plugins import UserCodeError, checked_call, place_in_words
 from steelyard.records import Failure, JudgeCall, Judgement, Mode, Remark, Vote, nearest
 from steelyard.scoring.extract import BROKE_OFF
 from steelyard.suite.case import Case, compile_path
-from steelyard.suite.judge import ANSWER, PASSAGES, BindingRule, JudgeModel, Rubric
+from steelyard.suite.judge import ANSWER, NOT_CALLED, PASSAGES, BindingRule, JudgeModel, Rubric
 from steelyard.suite.labels import hidden
 
 # Rules that are enforced in code: the judge's scores, capped by what was measured and by what it could prove.
@@ -348,7 +348,7 @@ class JudgeReader:
         An answer that broke off counts only when no other turn is whole.
         """
         remarks: list[Remark] = []
-        message = "it was not asked"
+        message = NOT_CALLED
         broken_off: Parsed | None = None
         for call in sorted(talk, key=lambda call: call.turn):
             call_result = call.call_result

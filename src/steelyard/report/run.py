@@ -28,6 +28,7 @@ from steelyard.report.model import Report, header_data, needs_models
 from steelyard.report.render.json import encode, encode_object, picked
 from steelyard.report.samples import samples
 from steelyard.store.selection import Selection
+from steelyard.suite.judge import NOT_CALLED
 from steelyard.suite.prices import FILE
 
 FORMAT = "steelyard.report/1"
@@ -228,9 +229,14 @@ def next_command(report: Report) -> str:
     header = report.header
     if header.state is not RunState.ENDED:
         return f"Next: {wording.resume_command(header)}"
-    asks = needs_models(header)
+    asks, judge = needs_models(header), header.description.judge
+    # A judge that is called has not been, where a scorer failed first: a rescore without calls would end INVALID again.
+    uncalled = judge is not None and any(member.kind != "python" for member in judge.members)
     if report.summary.n_scorer_errors > 0 and not asks:
-        return f"Next: fix the scorer, then {wording.rescore_command(header)}"
+        return f"Next: fix the scorer, then {wording.rescore_command(header, judge_again=uncalled)}"
+    never = report.summary.judge.why_failed if report.summary.judge is not None and header.rescored_from else {}
+    if uncalled and any(NOT_CALLED in why for why in never):
+        return f"Next: {wording.rescore_command(header, judge_again=True)}"
     failed = bool(report.summary.failures) or (asks and report.summary.n_scorer_errors > 0)
     made_here = header.rescored_from is None and header.options.imported is None
     if report.decision.verdict is Verdict.INVALID and failed and made_here:

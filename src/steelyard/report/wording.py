@@ -295,9 +295,10 @@ def resume_command(header: RunHeader) -> str:
     return f"steelyard run {header.suite_path or header.suite_name} --resume {header.id}"
 
 
-def rescore_command(header: RunHeader) -> str:
+def rescore_command(header: RunHeader, *, judge_again: bool = False) -> str:
     """The command that scores the answers of a run again, by its suite as it is now."""
-    return f"steelyard rescore {header.id}" + (f" --suite {header.suite_path}" if header.suite_path else "")
+    again = " --judge-again" if judge_again else ""
+    return f"steelyard rescore {header.id}" + (f" --suite {header.suite_path}" if header.suite_path else "") + again
 
 
 def _unfinished(report: Report) -> str:

@@ -345,6 +345,7 @@ def rescore_decided(
     Of the options, these count: selection (of cases), strict, max_inconclusive, on and workers.
     """
     options = options or RunOptions()
+    _refuse_other_suite(suite, earlier)
     earlier = _part_of(suite, earlier, options.selection)
     progress = progress or Silent()
     store.notify(progress.note)
@@ -422,6 +423,7 @@ def judge_again_decided(
     suite: SuiteModel, store: Store, earlier: RunHeader, options: RunOptions, progress: Progress | None = None
 ) -> tuple[Result, Ending]:
     """A new run: the answers of an earlier one, judged again. It can be resumed as any other."""
+    _refuse_other_suite(suite, earlier)
     refuse_unfinished_rescore(earlier)
     return run_decided(suite, store, resumed_options(replace(options, answers_of=earlier.id), earlier), progress)
 
@@ -527,6 +529,15 @@ def _usual_latency(store: Store, header: RunHeader) -> list[float]:
     if header.target.get("kind") == "python":
         return []
     return store.usual_latency(header.suite_name, header.target, before=header.created_at)
+
+
+def _refuse_other_suite(suite: SuiteModel, earlier: RunHeader) -> None:
+    """The answers to the questions of one suite say nothing of another."""
+    if suite.name != earlier.suite_name:
+        raise UsageError(
+            f"run {earlier.id} answers the suite {earlier.suite_name}, and the suite at {suite.path} is {suite.name}:"
+            " name the suite of the run with --suite, or run the other one"
+        )
 
 
 def _refuse_other_redaction(suite: SuiteModel, earlier: RunHeader) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import functools
 import inspect
 import math
+import textwrap
 import threading
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import Field, field_serializer
@@ -17,7 +20,7 @@ from steelyard.plugins import UserCodeError, bound_values, checked_call, in_one_
 from steelyard.scoring.base import Fault, Reading, Scorer
 from steelyard.suite.case import Case
 from steelyard.suite.values import Scale
-from steelyard.suite.yaml import listed
+from steelyard.suite.yaml import listed, meant_or_listed
 
 _ALLOWED = "a number from {} to {}, true or false, a dict or a Reading"
 _FINDING = ("code", "place", "expected", "got", "evidence", "section", "gain")
@@ -167,6 +170,79 @@ class FunctionScorer(Scorer):
         gain = _number(item.get("gain", share), 0, 1, "findings.gain: ")
         parts = {key: value for key, value in item.items() if key not in ("code", "gain")}
         return Fault({item.get("code", self.code): gain}, **parts)
+
+    def problems(self, codes: Collection[str]) -> Iterator[str]:
+        """What its source shows that it will return and the suite does not declare: finding codes that are not among
+        `codes`, and measures. What it computes shows only when it is called."""
+        for line, code in dict.fromkeys(_codes(self.function, set())):
+            if code not in codes:
+                hint = meant_or_listed(code, list(codes))
+                yield f"{line} names the finding code {code!r}, which the suite's findings do not list{hint}"
+        for line, keys, is_whole in _returned(self.function):
+            strange = [key for key in keys if key not in (*_OWN_KEYS, *self.named)]
+            lacking = [name for name in self.named if name not in keys] if is_whole else []
+            if strange:
+                declare = f"measures: [{', '.join([*self.named, strange[0]])}]"
+                yield f"{line} returns the measure {strange[0]!r}, which is not declared: write {declare}"
+            elif lacking:
+                yield f"{line} returns a dict without the declared measure {lacking[0]!r}"
+
+
+# What the source of a function shows of its findings and measures, before anything is paid for.
+
+
+def _source(function: Any) -> tuple[ast.AST | None, Callable[[ast.AST], str]]:
+    """The syntax tree of a function, and where in its file a node of it stands; None without a source."""
+    try:
+        plain = inspect.unwrap(function)
+        lines, first = inspect.getsourcelines(plain)
+        tree = ast.parse(textwrap.dedent("".join(lines)))
+        file = Path(inspect.getsourcefile(plain) or "").name
+    except (OSError, TypeError, SyntaxError, ValueError):
+        return None, lambda _: ""
+    return tree, lambda node: f"{file}:{first + getattr(node, 'lineno', 1) - 1}"
+
+
+def _codes(function: Any, seen: set[Any]) -> Iterator[tuple[str, str]]:
+    """Every finding code that a function, or one of its module that it calls, writes out: its line, and the code."""
+    tree, line_of = _source(function)
+    if tree is None or function in seen:
+        return
+    seen.add(function)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Dict):
+            keys = [key.value if isinstance(key, ast.Constant) else None for key in node.keys]
+            if "code" in keys and set(keys) <= {*_FINDING}:
+                yield from _texts(line_of, node.values[keys.index("code")])
+        elif isinstance(node, ast.Call):
+            name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+            given = [*node.args[:1], *(item.value for item in node.keywords if item.arg == "codes")]
+            if name == Fault.__name__ and given and isinstance(given[0], ast.Dict):
+                yield from _texts(line_of, *filter(None, given[0].keys))
+            other = getattr(function, "__globals__", {}).get(name)
+            if inspect.isfunction(other) and other.__module__ == function.__module__:
+                yield from _codes(other, seen)
+
+
+def _texts(line_of: Callable[[ast.AST], str], *nodes: ast.AST) -> Iterator[tuple[str, str]]:
+    for node in nodes:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield line_of(node), node.value
+
+
+def _returned(function: Any) -> Iterator[tuple[str, list[str], bool]]:
+    """Every dict that a function returns and writes out: its line, its keys, and whether that is all of them."""
+    tree, line_of = _source(function)
+    nodes = list(getattr(tree, "body", [])[:1])
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, ast.Return) and isinstance(node.value, ast.Dict):
+            keys = [
+                key.value for key in node.value.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)
+            ]
+            yield line_of(node), keys, len(keys) == len(node.value.keys)
+        inner = ast.iter_child_nodes(node)
+        nodes += [item for item in inner if not isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)]
 
 
 class FunctionMeasure(Scorer):

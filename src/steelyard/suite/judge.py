@@ -537,6 +537,9 @@ def _asking_less(schema: dict[str, Any], left_out: Collection[str]) -> dict[str,
     return schema | {"properties": retained, "required": required} if retained else schema
 
 
+NOT_CALLED = "it was not called"
+"""Why a vote is missing whose judge was never called, as where a scorer failed first."""
+
 REMARKS: Mapping[str, str] = {
     "RULE_BROKEN": "a score or flag that a binding rule of the suite forbids",
     "UNPROVEN": "a score above the neutral one without a quote from the text",

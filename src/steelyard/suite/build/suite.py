@@ -430,6 +430,12 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
     )
     names = _names(suite, raw, wrong)
     report_idle_codes(part, names, draft)
+    codes = [kind.code for kind in suite.taxonomy]
+    for component in components:
+        problems = getattr(component.scorer, "problems", None)  # of a function
+        if problems is not None and "findings" not in wrong:
+            for problem in problems(codes):
+                draft.add_problem(f"score.{component.name}: {problem}", ("score", component.name))
     _check_conditions(raw, names, draft)
     if raw.get("alerts") is not None:
         from steelyard.alerts.rules import build_alerts
