@@ -450,6 +450,8 @@ def _deleted(store: SqlStore, wanted: list[str], *, dry_run: bool, yes: bool, as
 def _print_plan(planned: Deletion, unfinished: list[str]) -> None:
     if unfinished:
         click.echo(_unfinished(unfinished, "this deletes the rest"))
+        if not (planned.runs or planned.left):
+            return
     for item in planned.runs:
         click.echo(f"{item.run}  {counted(item.samples, 'sample')}, {_in_bytes(item.bytes)}")
     for run_id, why in planned.left.items():
