@@ -22,6 +22,7 @@ from steelyard.frozen import frozen
 
 UNFINISHED = "unfinished run: "
 """Begins the note, on whatever ended a run before its end, that names the run."""
+NO_MORE_FILES = "this process may open no more files (ulimit -n): lower --concurrency, or raise the limit"
 
 
 class SteelyardError(Exception):

@@ -5,8 +5,11 @@ from __future__ import annotations
 import base64
 import html
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache, partial
+from typing import Any
 
 REDACTED = "[redacted]"
 SHORTEST = 8
@@ -66,6 +69,40 @@ def learn_secrets(secrets: Iterable[str]) -> None:
 def redact_known(text: str) -> str:
     """A text from outside without any secret that this process has learned of; to be used before it is cut short."""
     return _Available.redact(text)
+
+
+class RedactedStream:
+    """A text stream without secrets: what code of a suite prints is shown, and kept in logs."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write it, with every known secret taken out."""
+        self._stream.write(redact_known(text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write them, likewise."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def redacted_output() -> Iterator[None]:
+    """What is printed in this process meanwhile is without secrets, whoever prints it."""
+    before = sys.stdout, sys.stderr
+    streams = [item if isinstance(item, RedactedStream) else RedactedStream(item) for item in before]
+    sys.stdout, sys.stderr = streams
+    try:
+        yield
+    finally:
+        # What code of a suite has put in their place is left there.
+        sys.stdout = before[0] if sys.stdout is streams[0] else sys.stdout
+        sys.stderr = before[1] if sys.stderr is streams[1] else sys.stderr
 
 
 def looks_secret(name: str) -> bool:

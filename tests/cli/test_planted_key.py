@@ -77,6 +77,36 @@ def write(folder: Path, target: dict[str, object], **more: object) -> Path:
     return write_suite(folder / "suite", n=1, target=target, limits=limits, **(settings | more))
 
 
+CHATTY = """
+import os, sys
+print("loading with", os.environ["SERVER_KEY"])
+
+def answer(request):
+    print("asking with", os.environ["SERVER_KEY"])
+    print("trace", os.environ["SERVER_KEY"], file=sys.stderr)
+    return '{"word": "word %d"}' % request.input["number"]
+
+def score(answer, case):
+    sys.stderr.write(f"scoring with {os.environ['SERVER_KEY']}\\n")
+    return 1.0
+"""
+
+
+def test_code_of_a_suite_that_prints_the_key(tmp_path):
+    suite = tmp_path / "suite"
+    settings = {"answer": {"format": "text"}, "score": {"own": {"python": "system:score"}}}
+    write_suite(suite, n=2, target={"python": "system:answer"}, **settings)
+    (suite / "system.py").write_text(CHATTY)
+    env = {"SERVER_KEY": KEY}
+    for arguments in (("run", "suite"), ("rescore", "LAST", "--suite", "suite"), ("audit", "suite")):
+        done = steelyard(*arguments, cwd=tmp_path, env=env)
+        shown = done.stdout + done.stderr
+        assert "scoring with [redacted]" in shown, shown
+        assert_clean(tmp_path, done)
+    done = steelyard("run", "suite", cwd=tmp_path, env=env)
+    assert "asking with [redacted]" in done.stdout + done.stderr
+
+
 @pytest.mark.parametrize(
     "behaviour",
     [

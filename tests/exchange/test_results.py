@@ -286,6 +286,7 @@ def spoilt(name, old, new):
         ("a.json", cut("inspect.json", 0.6), "not readable as JSON"),
         ("a.eval", cut("inspect.eval", 0.6), "damaged or cut off"),
         ("a.eval", spoilt("inspect.eval", b"\x28\xb5\x2f\xfd", b"\x28\xb5\x2f\x00"), "is damaged"),
+        ("a.eval", spoilt("inspect.eval", b"PK\x01\x02", b"PK\x01\x00"), "another shape"),
         ("a.json", spoilt("promptfoo-grid.json", b'"promptIdx": 0', b'"promptIdx": "x"'), "another shape"),
     ],
 )  # fmt: skip
@@ -297,6 +298,12 @@ def test_a_file_that_is_none_of_these_or_damaged_leaves_nothing(tmp_path, name, 
     assert message in result
     assert "Nothing was imported" in result
     assert not Path(store).exists() or "no runs" in invoke("runs", "--store", store)
+
+
+def test_a_file_in_a_log_that_unpacks_to_more_than_any_log_has_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("steelyard.exchange.inspect_logs.MAX_UNPACKED", 1_000)
+    result = invoke("import", FILES / "inspect.eval", "--store", tmp_path / "runs.db", code=2)
+    assert "is larger than 1,000 bytes unpacked" in result
 
 
 def test_a_log_without_its_end_says_so(tmp_path):

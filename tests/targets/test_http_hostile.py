@@ -81,6 +81,8 @@ async def test_only_packings_that_can_be_unpacked_are_asked_for(bench, server):
     assert server.requests[0].headers["accept-encoding"] == "gzip, deflate"
 
 
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n"
+"""A whole body, after which a trailer may come."""
 TOO_LARGE = "the body is larger than max_bytes (10,000,000 bytes) and was not read further"
 
 
@@ -110,6 +112,8 @@ TOO_LARGE = "the body is larger than max_bytes (10,000,000 bytes) and was not re
             "Too many headers",
         ),
         (Behaviour(uncapped=b"HTTP/1.1 200 OK\r\nX: ", raw_again=b"a" * 65_536), "garbage", True, "not HTTP"),
+        (Behaviour(uncapped=CHUNKED, raw_again=b"X-A: b\r\n" * 100), "garbage", True, "Too many headers"),
+        (Behaviour(uncapped=CHUNKED + b"X: ", raw_again=b"a" * 65_536), "garbage", True, "not HTTP"),
         (Behaviour(uncapped=b"HTTP/1.1 200 OK\r\nX: a\r\n"), "cut", True, "before the answer was complete"),
         (packed("gzip", gzip.compress(b"0" * 50_000_000, 1), status=404), "http_404", False, "answered 404: 0000"),
         (packed("br", b"\xff", status=404), "http_404", False, "answered 404 with an empty body"),

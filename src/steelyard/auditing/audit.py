@@ -31,6 +31,7 @@ from steelyard.auditing.probes import (
 )
 from steelyard.errors import UsageError
 from steelyard.records import Outcome, Verdict
+from steelyard.redact import redacted_output
 from steelyard.scoring.evaluate import Evaluated
 from steelyard.suite.case import Case
 from steelyard.suite.chosen_judge import models_of
@@ -104,6 +105,7 @@ class AuditResult:
         return Verdict.AMBIGUOUS if self.not_read else Verdict.PASS
 
 
+@redacted_output()
 def audit(suite: SuiteModel) -> AuditResult:
     """Score every probe on every case, by the suite's rules and by the strict ones."""
     drawn = set(even(suite.survey.n, MOST_CASES))

@@ -17,12 +17,12 @@ import tempfile
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NoReturn, TextIO
 
 import click
 
 from steelyard import __version__
-from steelyard.errors import UNFINISHED, SteelyardError
+from steelyard.errors import NO_MORE_FILES, UNFINISHED, SteelyardError
 from steelyard.redact import learn_secrets, redact_known, secrets_in
 from steelyard.report.format import spelled_out
 from steelyard.report.render.github import harmless_log
@@ -198,6 +198,7 @@ def workflow_command(line: str) -> None:
 
 # The message for a defect of Steelyard itself: one line, what is safe, how to go on, where the rest is.
 
+_LONGEST_NAME = 80
 INTERNAL_ERROR = 70
 """EX_SOFTWARE of sysexits.h: no verdict has this code."""
 
@@ -217,6 +218,29 @@ def internal_error_text(error: BaseException) -> str:
     place = None if os.environ.get("CI") else _file(written)
     where = f"The full traceback is in {place}." if place else f"{written}\nThe full traceback is above."
     return "\n".join([*lines, f"{where} This is a defect of Steelyard, not of your suite: please report it with that."])
+
+
+_OF_THE_SYSTEM = {
+    errno.ENAMETOOLONG: "the name is longer than the file system allows",
+    errno.ELOOP: "links lead in a circle",
+    errno.EACCES: "it is not yours to read or write",
+    errno.EPERM: "it is not yours to read or write",
+    errno.EROFS: "it is on a file system that is read-only",
+    errno.EDQUOT: "your quota on this file system is used up",
+    errno.EMFILE: NO_MORE_FILES,
+    errno.ENFILE: "the system has no more files to open",
+}
+"""What a file system or the system refuses, in words: no defect of Steelyard."""
+
+
+def system_error_text(error: OSError) -> str:
+    """What the system refused, for which file, and how to go on with a run that it ended."""
+    name = "" if error.filename is None else os.fsdecode(error.filename)
+    shown = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}... ({len(name):,} characters)"
+    notes = getattr(error, "__notes__", ())
+    unfinished = [note.removeprefix(UNFINISHED) for note in notes if note.startswith(UNFINISHED)]
+    resume = f". Finished samples are stored; resume with: {_go_on(unfinished[0])}" if unfinished else ""
+    return f"{f'{shown}: ' if name else ''}{_OF_THE_SYSTEM[error.errno or 0]}{resume}"
 
 
 def _go_on(run_id: str) -> str:
@@ -270,6 +294,18 @@ def main() -> None:
             gc.freeze()
 
 
+def _refused_by_system(error: OSError) -> NoReturn:
+    """End with a sentence on what the system refused; with the internal error that anything else is."""
+    if error.errno in _OF_THE_SYSTEM:
+        _say(f"steelyard: {system_error_text(error)}")
+    elif error.errno == errno.ENOSPC:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _say("steelyard: the output could not be written: no space left")
+    else:
+        _crash(error)
+    sys.exit(WRONG_USAGE)
+
+
 def _open_missing_streams() -> None:
     """Let standard streams that were closed (`>&-`) lead nowhere. Otherwise the next file that is opened, such as the
     store, has the number of one, and gets what is printed."""
@@ -300,11 +336,7 @@ def _run() -> None:
     except (KeyboardInterrupt, click.Abort):
         sys.exit(INTERRUPTED)
     except OSError as error:
-        if error.errno != errno.ENOSPC:
-            _crash(error)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        _say("steelyard: the output could not be written: no space left")
-        sys.exit(WRONG_USAGE)
+        _refused_by_system(error)
     except SystemExit as error:
         *_, (frame, _) = traceback.walk_tb(error.__traceback__)
         if frame.f_globals["__name__"] == __name__:

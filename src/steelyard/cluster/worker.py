@@ -8,11 +8,11 @@ import pickle
 import socket
 import sys
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from steelyard import __version__
 from steelyard.engine.call import Caller
@@ -24,7 +24,7 @@ from steelyard.errors import SteelyardError, TargetFailure, UsageError
 from steelyard.judging.ask import Bench
 from steelyard.plugins import raised_in_words
 from steelyard.records import CallResult, Sample
-from steelyard.redact import learn_secrets, redact_known, secrets_in
+from steelyard.redact import RedactedStream, learn_secrets, redact_known, secrets_in
 from steelyard.scoring.evaluate import Evaluated, Evaluator
 from steelyard.suite.case import CaseSurvey
 from steelyard.suite.load import load_without_cases, strict
@@ -259,7 +259,7 @@ class Worker:
 
     async def _start(self) -> str | None:
         learn_secrets(secrets_in(os.environ))
-        sys.stdout, sys.stderr = _RedactedStream(sys.stdout), _RedactedStream(sys.stderr)
+        sys.stdout, sys.stderr = RedactedStream(sys.stdout), RedactedStream(sys.stderr)
         try:
             self._arms = [_Arm(setup) for setup in self._setups]
             for arm in self._arms:
@@ -330,17 +330,3 @@ def scoring_of(request: Request, answer: Response) -> Task:
     case = replace(request.case, expected=request.truth, private=request.private)
     call_result = CallResult(text=answer.text, status=answer.status, cut_off=answer.cut_off)
     return Task(case, request.variant.name, request.repeat, call_result)
-
-
-class _RedactedStream:
-    """A stream without secrets: what code of a suite prints on a worker is kept in Ray's logs."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def write(self, text: str) -> int:
-        """Write it, with every known secret taken out."""
-        return self._stream.write(redact_known(text))
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        return getattr(self._stream, name)  # type: ignore[no-any-return]

@@ -21,6 +21,7 @@ from steelyard.engine.sample import Evaluation
 from steelyard.errors import SteelyardError
 from steelyard.frozen import frozen
 from steelyard.records import CallResult, JudgeCall, Sample, ScorerCall
+from steelyard.redact import RedactedStream, learn_secrets, secrets_in
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.suite.case import Case, CaseSurvey
 from steelyard.suite.chosen_judge import as_recorded
@@ -191,6 +192,8 @@ def serve() -> None:
     # What scorers print or read is not part of the conversation.
     os.dup2(2, 1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    learn_secrets(secrets_in(os.environ))
+    sys.stdout, sys.stderr = RedactedStream(sys.stdout), RedactedStream(sys.stderr)
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     first = _receive(source)
     if first is None:

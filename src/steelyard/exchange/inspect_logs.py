@@ -31,6 +31,7 @@ from steelyard.exchange.results import (
     opening,
 )
 from steelyard.suite.case import Case
+from steelyard.suite.streams import MAX_UNPACKED
 
 _OPENING = re.compile(r'{\s*"version"\s*:\s*\d+\s*,\s*"status"')
 _ZSTANDARD, _LOCAL_HEADER = 93, 30
@@ -78,11 +79,13 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> Any:
     """The data of one file in the archive; Python's own reader knows no Zstandard before 3.14."""
     try:
         if info.compress_type != _ZSTANDARD:
-            return json.loads(archive.read(info))
+            with archive.open(info) as packed:
+                return json.loads(_limited(packed.read(MAX_UNPACKED + 1)))
         with path.open("rb") as stream:
             stream.seek(info.header_offset + _LOCAL_HEADER - 4)
             stream.seek(sum(struct.unpack("<HH", stream.read(4))), os.SEEK_CUR)
-            raw = zstandard.ZstdDecompressor().decompressobj().decompress(stream.read(info.compress_size))
+            reader = zstandard.ZstdDecompressor().stream_reader(stream.read(info.compress_size))
+            raw = _limited(reader.read(MAX_UNPACKED + 1))
         if zlib.crc32(raw) != info.CRC:
             raise zipfile.BadZipFile("its checksum does not fit")
         return json.loads(raw)
@@ -95,6 +98,12 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> Any:
         NotImplementedError,
     ) as error:
         raise SnapshotError(f"{path}: {info.filename} in it is damaged: {error}. {NOTHING}") from None
+
+
+def _limited(raw: bytes) -> bytes:
+    if len(raw) > MAX_UNPACKED:
+        raise ValueError(f"it is larger than {MAX_UNPACKED:,} bytes unpacked, which no log is")
+    return raw
 
 
 def _results(document: Mapping[str, Any], rows: Callable[[], Iterator[Any]], path: Path) -> ResultFile:

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from steelyard.errors import SnapshotError, UsageError
+from steelyard.errors import SnapshotError, SteelyardError, UsageError
 from steelyard.frozen import frozen
 from steelyard.suite.case import Case, digest
 from steelyard.suite.readers import BrokenJson, JsonCursor
@@ -133,7 +133,9 @@ def reading(path: Path) -> Iterator[None]:
         raise SnapshotError(f"{path}: {error}. {NOTHING}") from None
     except OSError as error:
         raise SnapshotError(f"{path} cannot be read: {error.strerror or error}") from None
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+    except SteelyardError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a file of another tool may be damaged or forged in any way
         raise SnapshotError(f"{path}: a record has another shape than expected ({error!r:.120}). {NOTHING}") from None
 
 

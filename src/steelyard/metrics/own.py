@@ -483,7 +483,12 @@ def _pack(column: Array) -> str:
 
 
 def _unpack(text: str, order: Array) -> Array:
-    ordered = np.frombuffer(zlib.decompress(b64decode(text)), dtype="<f8")
+    try:
+        # One value a sample, and no more is unpacked, whatever a file says.
+        raw = zlib.decompressobj().decompress(b64decode(text), 8 * len(order) + 8)
+        ordered = np.frombuffer(raw[: len(raw) // 8 * 8], dtype="<f8")
+    except (ValueError, zlib.error) as error:
+        raise UsageError(f"the run's stored values of its own metrics cannot be read: {error}") from None
     if len(ordered) != len(order):
         raise UsageError(f"the run stores {len(ordered)} values of its own metrics for {len(order)} samples")
     column = np.empty(len(order))

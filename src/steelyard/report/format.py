@@ -293,7 +293,10 @@ def when(moment: float | None) -> str:
     """A moment as `2026-01-18 16:00 UTC`; empty when there is none."""
     if not moment:
         return ""
-    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    try:
+        return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except (OverflowError, ValueError, OSError):  # a forged or damaged file
+        return "at no date that there is"
 
 
 def heading(factor: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -43,6 +44,7 @@ from steelyard.errors import UNFINISHED, RunTaken, SteelyardError, UsageError
 from steelyard.frozen import frozen
 from steelyard.metrics.own import RunData, load_metrics, with_values
 from steelyard.records import Mode, RunHeader, RunState
+from steelyard.redact import redacted_output
 from steelyard.runner.judge_checks import broken_judge_limits, judge_doubts, with_anchors
 from steelyard.runner.spread import spread, spread_scoring
 from steelyard.scoring.base import models_asked
@@ -57,7 +59,7 @@ from steelyard.suite.models import Limits, PlannedCheck, SuiteModel, UncalledCas
 from steelyard.suite.prices import prices_used, read_prices
 from steelyard.suite.signature import signature
 from steelyard.suite.truth import kept_with_a_run, without_truth
-from steelyard.targets.base import Target, TargetContext, asked_by, open_target
+from steelyard.targets.base import Target, TargetContext, asked_by, open_target, room_for_files
 
 if TYPE_CHECKING:
     from steelyard.analysis.compare.pairing import ComparedRun
@@ -68,10 +70,14 @@ if TYPE_CHECKING:
 
 _P = ParamSpec("_P")
 _CHUNK_OF_CASES = 1_000
+_FILES_OF_COMMAND = 8
+"""Files that a program takes while it is started: both ends of its three pipes, one for its errors and one to wait."""
+_log = logging.getLogger(__name__)
 
 # The whole way through the house: open the target, run or rescore, sum up, decide, keep.
 
 
+@redacted_output()
 def run_decided(
     suite: SuiteModel,
     store: Store,
@@ -266,6 +272,8 @@ def prepare(suite: SuiteModel, store: Store, options: RunOptions, env: Mapping[s
     """Everything that a run of the suite takes; UsageError when it cannot be done as asked."""
     suite = with_strict_rules(suite) if options.strict else suite
     limits = options.limits(suite.limits)
+    if options.on is None and options.answers_of is None and suite.target.kind != "recorded":
+        limits = _with_files_for(limits, suite)
     plan = Plan(suite, options.selection, options.repeats or suite.repeats)
     refuse_self_judged(suite, None if options.answers_of is None else store.run(options.answers_of).target)
     context = _target_context(suite, limits, os.environ if env is None else env)
@@ -282,6 +290,23 @@ def prepare(suite: SuiteModel, store: Store, options: RunOptions, env: Mapping[s
             header, options=replace(now, load=then.load or now.load, broken=then.broken, other_cases=cases)
         )
     return Prepared(suite, limits, plan, target, judges, header)
+
+
+def _with_files_for(limits: Limits, suite: SuiteModel) -> Limits:
+    """The limits with as many calls at once as this process may open files for; what is lowered is reported."""
+    each = _FILES_OF_COMMAND if suite.target.kind == "command" else 1
+    each += suite.judge is not None
+    room, most = room_for_files(limits.concurrency * each)
+    fitting = max(1, room // each)
+    if fitting >= limits.concurrency:
+        return limits
+    _log.warning(
+        "concurrency lowered from %s to %s: the system lets this process open %s files (raise it with ulimit -n)",
+        f"{limits.concurrency:,}",
+        f"{fitting:,}",
+        f"{most:,}",
+    )
+    return limits.model_copy(update={"concurrency": fitting})
 
 
 def reopened(resumed: RunHeader, limits: Limits, suite: SuiteModel) -> RunHeader:
@@ -333,6 +358,7 @@ async def _drive(
             return await engine.run(progress, resumed=started.resumed or started.header.options.retried is not None)
 
 
+@redacted_output()
 def rescore_decided(
     suite: SuiteModel,
     store: Store,

@@ -8,6 +8,7 @@ damages what is older.
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import threading
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 from urllib.parse import quote
 
-from steelyard.errors import StoreError
+from steelyard.errors import NO_MORE_FILES, StoreError
 from steelyard.store.codec import Row
 from steelyard.store.log_base import LogBase
 from steelyard.store.schema import SQLITE, Dialect
@@ -546,6 +547,8 @@ class SqliteDatabase(Database):
             kind = Duplicate if "UNIQUE" in str(error) else StoreError
             return kind(f"{self.place} refused to write: {error}. {INTACT}")
         reason = _SQLITE_REASONS.get(_primary_code(error))
+        if _primary_code(error) in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR) and _no_files_left():
+            return StoreError(f"{self.place} cannot be opened: {NO_MORE_FILES}. {INTACT}")
         if _primary_code(error) in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_ERROR) and (damage := self.damage()):
             return StoreError(damage)
         if "decode" in str(error):
@@ -560,6 +563,15 @@ def _numbers(session: Session) -> tuple[int, int]:
     """The highest number of a run, and the highest that a run had when some were deleted."""
     highest = session.execute("SELECT max(number) FROM runs")[0][0]
     return int(highest or 0), int(session.execute("PRAGMA user_version")[0][0])
+
+
+def _no_files_left() -> bool:
+    """Whether this process may open no more files: SQLite only reports that it cannot open one."""
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:
+        return error.errno in (errno.EMFILE, errno.ENFILE)
+    return False
 
 
 def _primary_code(error: sqlite3.Error) -> int:

@@ -19,6 +19,7 @@ from steelyard.errors import Problem, SteelyardError, SuiteError, UsageError
 from steelyard.frozen import frozen
 from steelyard.plugins import PLACE, own_source, raised_in_words
 from steelyard.records import RunHeader
+from steelyard.redact import redacted_output
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.build.suite import SURVEYED, build_suite
 from steelyard.suite.build.target import checked_name, prompts_of, settle
@@ -173,6 +174,7 @@ def project_alerts(folder: Path) -> AlertSettings | None:
 _MOST_JUDGINGS = 100
 
 
+@redacted_output()
 def load_suite(place: str | Path, cases: str | Path | None = None) -> SuiteModel:
     """The suite at a path or of a name; SuiteError with every mistake in it and its cases.
 

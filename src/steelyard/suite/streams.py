@@ -18,8 +18,14 @@ from steelyard.errors import MissingExtra, UsageError
 _PACKED = {".gz": "gzip", ".zst": "zstd"}
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _GLOB = "*?["
-_IN, _OUT = 1 << 14, 1 << 16
-"""Bytes read and handed on at a time: what is packed may be a thousand times as large unpacked."""
+MAX_UNPACKED = 1 << 28
+"""Bytes that a file inside an archive may have unpacked: it is read whole."""
+MAX_RATIO, _FREE = 200, 1 << 26
+"""Packed data may unpack to 64 MiB, and beyond that to 200 times its size: JSON and CSV pack to a tenth, at best a
+fiftieth, and what unpacks to more is made to fill a disk or a memory."""
+_IN, _IN_ZSTD, _OUT = 1 << 14, 1 << 10, 1 << 16
+"""Bytes read and handed on at a time: what is packed with gzip may be a thousand times as large unpacked, and with zstd
+thirty thousand times."""
 
 
 class Damaged(ValueError):
@@ -60,6 +66,7 @@ class _Unpacked(io.RawIOBase):
         self._source = path.open("rb")
         self._unpacker: Any = None
         self._waiting, self._ready = b"", memoryview(b"")
+        self._n_in = self._n_out = 0
 
     def readable(self) -> bool:
         return True
@@ -70,7 +77,10 @@ class _Unpacked(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         while not self._ready:
-            packed = self._waiting or self._source.read(_IN)
+            packed = self._waiting
+            if not packed:
+                packed = self._source.read(_IN if self._kind == "gzip" else _IN_ZSTD)
+                self._n_in += len(packed)
             self._waiting = b""
             if not packed:
                 if self._unpacker is not None:
@@ -92,6 +102,11 @@ class _Unpacked(io.RawIOBase):
             self._ready = memoryview(self._unpacker.decompress(packed))
         except self._errors as error:
             raise Damaged(f"the {self._kind} data is damaged: {error}") from None
+        self._n_out += len(self._ready)
+        if self._n_out > max(_FREE, MAX_RATIO * self._n_in):
+            raise Damaged(
+                f"the {self._kind} data unpacks to more than {MAX_RATIO} times its size: unpack it first if it is right"
+            )
         if self._unpacker.eof:
             self._waiting, self._unpacker = self._unpacker.unused_data, None
 

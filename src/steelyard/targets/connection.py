@@ -283,8 +283,8 @@ class _Connection(asyncio.Protocol):
             self.close()
             return
         self.was_answered = True
-        if not self._in_body and self._head_bytes > _LARGEST_HEAD:
-            self._fail(self._garbage(f"a head of more than {_LARGEST_HEAD:,} bytes"))
+        if self._head_bytes > _LARGEST_HEAD:
+            self._fail(self._garbage(f"a head or trailer of more than {_LARGEST_HEAD:,} bytes"))
             return
         try:
             self._parser.feed_data(data)
@@ -293,6 +293,7 @@ class _Connection(asyncio.Protocol):
         except httptools.HttpParserError as error:
             self._keep = False
             self._fail(self._garbage(str(error)))
+        # In a body, what came since the parser last gave any of it: the heads of chunks, or a trailer.
         self._head_bytes += len(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -312,12 +313,12 @@ class _Connection(asyncio.Protocol):
             self._begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if self._in_body:
-            return  # a trailer
         self._n_headers += 1
         if self._n_headers > _MOST_HEADERS:
             self._fail(self._garbage("Too many headers"))
             return
+        if self._in_body:
+            return  # a trailer
         text = value.decode("utf-8", "surrogateescape").strip()
         self._headers.setdefault(name.decode("latin-1").lower(), text)
 
@@ -329,6 +330,7 @@ class _Connection(asyncio.Protocol):
 
     def on_body(self, data: bytes) -> None:
         before = self._reader.settles_at
+        self._head_bytes = -len(data)
         self._read(self._reader.body, data)
         if (at := self._reader.settles_at) is not None and at != before and self._over is not None:
             if self._settling is not None:

@@ -8,7 +8,6 @@ import contextlib
 import json
 import math
 import re
-import resource
 import time
 import zlib
 from collections.abc import Callable, Mapping
@@ -20,6 +19,7 @@ from yarl import URL
 
 from steelyard.errors import TargetFailure
 from steelyard.failures import reported_error
+from steelyard.targets.base import room_for_files
 from steelyard.targets.connection import Connections, HttpRequest, Proxies, excerpt_of, without_query
 
 if TYPE_CHECKING:
@@ -121,7 +121,6 @@ _REFUSAL = 65_536
 """Bytes of the body of an error that are read."""
 _NOT_TEXT = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"})
 """Codecs that are no encodings of bodies: they make half characters, or take hours."""
-_OTHER_FILES = 256
 _CHARSET = re.compile(r""";\s*charset\s*=\s*"?([^\s;"]+)""", re.IGNORECASE)
 
 
@@ -168,7 +167,7 @@ class Wire:
         self._slots = asyncio.Semaphore(limits.max_connections)
 
     async def __aenter__(self) -> Self:
-        _make_room(self._limits.max_connections)
+        room_for_files(self._limits.max_connections)
         self._connections = Connections(self._limits.connect_timeout, self._limits.proxies)
         return self
 
@@ -301,17 +300,6 @@ def _is_cached(headers: Mapping[str, str]) -> bool:
     if headers.get("age", "0").strip() not in ("", "0"):
         return True
     return any("cache" in name and name != "cache-control" and _HIT.search(value) for name, value in headers.items())
-
-
-def _make_room(connections: int) -> None:
-    """Let this process hold as many files open as connections need, as far as the system allows."""
-    needed = connections + _OTHER_FILES
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY or soft >= needed:
-        return
-    most = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
-    with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def refused_by_status(status: int, text: str, retry_after: str | None = None) -> TargetFailure:
