@@ -144,10 +144,13 @@ def print_on_one_screen(report: Report, more: Sequence[Block] = (), next_step: s
 
 
 def print_verdict(report: Report) -> None:
-    """Print the verdict in one line."""
-    from steelyard.report.wording import verdict_meaning, verdict_word
+    """Print the verdict in one line, with the reasons of one that is not PASS."""
+    from steelyard.report.format import one_line
+    from steelyard.report.wording import reasons, verdict_meaning, verdict_word
 
-    click.echo(f"{verdict_word(report)}: {verdict_meaning(report)}")
+    unmet = report.decision.verdict not in (None, Verdict.PASS)
+    why = "; ".join(reasons(report)) if unmet else ""
+    click.echo(one_line(f"{verdict_word(report)}: {verdict_meaning(report)}" + (f": {why}" if why else "")))
 
 
 def write_document(document: Document, markdown: Path | None = None, html: Path | None = None) -> list[Path]:

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from itertools import islice
 from typing import Any
 
 from steelyard.analysis.model import Summary
@@ -92,11 +93,13 @@ def _built(
     details = _details(store, header, n_samples, max_details) if explained or not brief else []
     causes = causes_of(store.failures(header.id)) if summary.failures else []
     slowest = [] if brief else store.some_samples(header.id, order="latency", limit=_N_SLOWEST, descending=True)
+    worst = _worst(store, header, summary)
     return Report(
         header=header,
         summary=summary,
         decision=decision,
-        worst=[sample_line(sample, flags) for sample in _worst(store, header, summary)],
+        worst=[sample_line(samples[0], flags) for samples in worst.values()],
+        bad_repeats={cell: len(samples) for cell, samples in worst.items()},
         slowest=[sample_line(sample, flags) for sample, _ in slowest],
         details=details,
         n_samples=n_samples,
@@ -145,20 +148,37 @@ def case_states(store: Store, header: RunHeader) -> dict[tuple[str, str], bool |
     return {data.cells.name(cell)[:2]: None if state < 0 else bool(state) for cell, state in enumerate(states)}
 
 
-def _worst(store: Store, header: RunHeader, summary: Summary) -> list[Sample]:
-    """The samples that did not pass, flagged ones first; the lowest scores where nothing says what passes."""
+def _worst(store: Store, header: RunHeader, summary: Summary) -> dict[tuple[str, str], list[Sample]]:
+    """By case and variant, the samples that did not pass, the worst first; of a flagged one before all others.
+
+    Where nothing says what passes, those with the lowest scores.
+    """
     flags = failing_flags(header)
-    lowest = store.some_samples(header.id, order="score", limit=_LOOKED_THROUGH * _N_WORST)
+    n_samples = _N_WORST * max(summary.repeats, 1)
+    lowest = store.some_samples(header.id, order="score", limit=_LOOKED_THROUGH * n_samples)
     # A flag or a check fails a sample however high its score is, so the lowest scores need not hold it.
     asked = [Selection(code=flag.upper()) for flag in flags] + ([Selection(passed=False)] if summary.passing else [])
-    marked = {row.case_id for part in asked for row in store.page(header.id, part, order="score", limit=_N_WORST).rows}
+    marked = {row.case_id for part in asked for row in store.page(header.id, part, order="score", limit=n_samples).rows}
     more = store.samples(header.id, case_ids=sorted(marked)) if marked else ()
     mode = None if summary.judge is None else summary.judge.mode
-    # What another kind of judge has read than the run's is in no figure.
-    results = {item.key: item for item, _ in (*lowest, *more) if mode is None or item.mode in (None, mode)}
-    scored = [item for item in results.values() if item.score is not None]
-    bad = [item for item in scored if (item.passed is False if summary.passing else (item.score or 0.0) < 1)]
-    return sorted(bad, key=lambda sample: (not flagged(sample, flags), sample.score or 0.0))[:_N_WORST]
+    results = {item.key: item for item, _ in (*lowest, *more)}
+
+    def worst_first(samples: Iterable[Sample]) -> dict[tuple[str, str], list[Sample]]:
+        # What another kind of judge has read than the run's is in no figure.
+        scored = [item for item in samples if item.score is not None and (mode is None or item.mode in (None, mode))]
+        bad = [item for item in scored if (item.passed is False if summary.passing else (item.score or 0.0) < 1)]
+        cells: dict[tuple[str, str], list[Sample]] = {}
+        for sample in sorted(bad, key=lambda sample: (not flagged(sample, flags), sample.score or 0.0)):
+            cells.setdefault((sample.case_id, sample.variant), []).append(sample)
+        return dict(islice(cells.items(), _N_WORST))
+
+    worst = worst_first(results.values())
+    if summary.repeats == 1 or not worst:
+        return worst
+    # Not every repeat of a case is among the lowest scores.
+    whole = store.samples(header.id, case_ids=sorted({case for case, _ in worst}))
+    every = worst_first(sample for sample, _ in whole if (sample.case_id, sample.variant) in worst)
+    return {cell: every[cell] for cell in worst}
 
 
 def _details(store: Store, header: RunHeader, n_samples: int, max_details: int) -> list[SampleDetail]:

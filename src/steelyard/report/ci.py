@@ -16,7 +16,7 @@ from steelyard.report import gates, repeats, run, wording
 from steelyard.report.compare import blocks, sentences
 from steelyard.report.compare.sentences import LEDGER, WHY
 from steelyard.report.document import Table
-from steelyard.report.format import as_text, clipped, clipped_pair, one_line, shortened
+from steelyard.report.format import as_text, clipped, contrasted, one_line, shortened
 from steelyard.report.model import Report, SampleDetail
 from steelyard.report.render.github import annotation
 from steelyard.report.render.markdown import MOST_ROWS, ROOM, blocks_to_markdown, fold, safe, to_markdown
@@ -128,8 +128,8 @@ def _case(report: Report, suite: str, trouble: Trouble, level: Level, place: Pla
     )
     lines.append(outcome_sentence(report, detail, with_why=not detail.findings))
     for finding in detail.findings[:_MOST_FINDINGS]:
-        code, at, expected, got = (as_text(finding.get(key)) for key in ("code", "place", "expected", "got"))
-        expected, got = clipped_pair(expected, got, 120)
+        code, at = (as_text(finding.get(key)) for key in ("code", "place"))
+        expected, got = contrasted(finding.get("expected"), finding.get("got"), 120)
         differs = f"expected {expected or 'nothing'}, got {got or 'nothing'}"
         lines.append(one_line(f"{code} {at}: {differs}", _LONGEST))
     lines += filter(None, [wording.more_findings(detail, _MOST_FINDINGS)])

@@ -144,7 +144,9 @@ def clipped_pair(first: str, second: str, limit: int) -> tuple[str, str]:
     if first == second or both < limit - _IN_VIEW:
         return clipped(first, limit), clipped(second, limit)
     start = first.rfind(" ", 0, max(0, both - limit // 4)) + 1 or both - limit // 4
-    start = max(start, both - limit // 2)
+    # The key of a value of JSON says where the difference is.
+    key = max(first.rfind(mark, both - limit // 2, both) + len(mark) - 1 for mark in (', "', '{"'))
+    start = key if key > both - limit // 2 else max(start, both - limit // 2)
     return tuple(f"...{clipped(text[start:], limit - 3)}" for text in (first, second))  # type: ignore[return-value]
 
 
@@ -163,6 +165,16 @@ def as_text(value: Any, *, indent: int | None = None) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < _WHOLE_BELOW:
         return f"{value:.0f}"
     return json.dumps(value, ensure_ascii=False, indent=indent, default=str)
+
+
+def contrasted(expected: Any, got: Any, limit: int) -> tuple[str, str]:
+    """Two values as texts that are clipped so that what differs is in view; keys of JSON are in one order in both."""
+    both = isinstance(expected, dict | list) and isinstance(got, dict | list)
+    first, second = (
+        json.dumps(value, ensure_ascii=False, sort_keys=True, default=str) if both else as_text(value)
+        for value in (expected, got)
+    )
+    return clipped_pair(first, second, limit)
 
 
 def laid_out(value: Any) -> str:

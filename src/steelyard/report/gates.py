@@ -17,6 +17,8 @@ from steelyard.stats.intervals import Estimate
 from steelyard.store.selection import Selection
 
 _MOST_GATES = 40
+_IN_A_LINE, _WITH_VALUES = 10, 6
+"""Gates that are named one behind the other, and up to how many of them have their values there."""
 _SUBJECTS = {"<band>": "band", "<component>": "component", "<code>": "code", "<check>": "check"}
 _OUTCOMES = {"malformed_rate": "malformed", "scored_rate": "scored", "inconclusive_rate": "inconclusive"}
 _IN_WORDS = {Verdict.PASS: "ok", Verdict.FAIL: "fails", Verdict.INVALID: "invalid"}
@@ -35,15 +37,20 @@ def sections(report: Report) -> list[Section]:
 def gates(report: Report) -> Table:
     """Every gate with its value, n, interval and verdict; criteria have a table of their own."""
     paired = any(gate.baseline for gate in report.decision.gates)
+    results = [gate for gate in report.decision.gates if not gate.name]
+    n_open = sum(gate.verdict is not Verdict.PASS for gate in results)
+    if len(results) > _MOST_GATES:
+        # What does not pass is never among those that are not shown.
+        results.sort(key=lambda gate: gate.verdict is Verdict.PASS)
     return doc.table(
         "Gates",
-        [gate for gate in report.decision.gates if not gate.name],
+        results,
         ("Gate", wording.gate_name),
         ("Value", lambda gate: fmt.distinguished(gate.value.value, gate.unit, gate.threshold)),
         *_decided(),
         selection=gate_selection,
         signature=AND_BASELINES if paired else OF_A_RUN,
-        most=_MOST_GATES,
+        most=max(_MOST_GATES, n_open),
     )
 
 
@@ -72,14 +79,30 @@ def gate_selection(gate: GateResult) -> Selection:
     return Selection.of_slice(on.factor, name, **named)
 
 
-def failing(report: Report, most: int) -> Table:
-    """The gates and criteria that do not pass; a secondary one does not decide."""
+def failing(report: Report, most: int) -> list[Section]:
+    """The gates and criteria that do not pass: `most` with their figures, the others by name and value.
+
+    A secondary one does not decide.
+    """
     results = report.decision.gates
     open_ = [gate for gate in results if gate.verdict is not Verdict.PASS and not gate.left_out]
     n, interval, verdict, _ = _decided()
     note = f"{len(results) - len(open_):,} of {len(results):,} pass"
     columns = (("Gate", wording.gate_name), ("Value", value), interval, n, verdict)
-    return doc.table("Gates that do not pass", open_, *columns, note=note, most=most)
+    title = "Gates that do not pass"
+    # One more line is as good as its name below.
+    most = most + 1 if len(open_) == most + 1 else most
+    table = doc.table(title, open_[:most], *columns, note=note)
+    by_verdict: dict[str, list[str]] = {}
+    for gate in (rest := open_[most:]):
+        figure = f" ({value(gate)})" if len(rest) <= _WITH_VALUES else ""
+        by_verdict.setdefault(gate.word, []).append(f"{wording.gate_name(gate)}{figure}")
+    others = [
+        f"{word}, too: {', '.join(names[start : start + _IN_A_LINE])}"
+        for word, names in by_verdict.items()
+        for start in range(0, len(names), _IN_A_LINE)
+    ]
+    return section(title, table, bullets(others))
 
 
 def criteria(report: Report) -> Table:

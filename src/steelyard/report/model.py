@@ -137,6 +137,7 @@ class Report:
     summary: Summary
     decision: Decision
     worst: list[SampleLine] = field(default_factory=list)
+    """Of each of the worst cases and variants, the worst repeat."""
     slowest: list[SampleLine] = field(default_factory=list)
     details: list[SampleDetail] = field(default_factory=list)
     n_samples: int = 0
@@ -153,3 +154,5 @@ class Report:
     """Cases on which experts disagree with the truth or each other, and why; the worst first."""
     without_contested: LeftOut | None = None
     """The contested cases that no gate stands on; None where gates stand on all cases."""
+    bad_repeats: dict[tuple[str, str], int] = field(default_factory=dict)
+    """By case and variant of `worst`, how many repeats did not pass."""

@@ -37,6 +37,8 @@ LINES, LINES_INVALID = 40, 10
 _MOST_INCONCLUSIVE = 5
 _MOST_WORTH = 3
 _LONGEST_LINE = 130
+_LONGEST_WHY = 116
+"""Room for a code and both sides of a difference."""
 _MORE_OF_A_REASON = 20
 _LONGEST_NAME = 40
 _SIZES = (6, 5, 4, 3, 2, 1)
@@ -100,7 +102,7 @@ def brief(report: Report, more: Sequence[doc.Block] = (), next_step: str = "") -
             blocks += [
                 *section("Overall", doc.Facts(_headline_figures(report, size))),
                 *table_section(groups.variants(report, max(2, 2 * size))),
-                *table_section(gates.failing(report, size)),
+                *gates.failing(report, size),
                 *_fix_first(report, min(size, _MOST_WORTH)),
                 *_worst_cases(report, size),
             ]
@@ -357,24 +359,25 @@ def _called(report: Report, code: str) -> str:
 
 
 def _worst_cases(report: Report, most: int) -> list[doc.Section]:
-    """The worst sample of each of the worst cases."""
+    """The worst cases on one line each, as far as that goes: what was expected and what came are seen whole."""
     table = worst(report)
-    cases: dict[tuple[str, str], tuple[doc.Cell, ...]] = {}
-    for line, row in zip(report.worst, table.rows, strict=True):
-        cases.setdefault((line.case_id, line.variant), row)
-    longest = (_LONGEST_NAME, _LONGEST_NAME, _LONGEST_NAME, _LONGEST_LINE // 2)
-    shown_rows = list(cases.values())[:most]
-    rows = [tuple(clipped(str(cell), most) for cell, most in zip(row, longest, strict=True)) for row in shown_rows]
-    shown = doc.Table("Worst", table.columns, rows, total=None, most=most)
-    return table_section(shown)
+    longest = (_LONGEST_NAME, *[_LONGEST_NAME // 2] * (len(table.columns) - 2), _LONGEST_WHY)
+    rows = [tuple(clipped(str(cell), most) for cell, most in zip(row, longest, strict=True)) for row in table.rows]
+    return table_section(doc.Table("Worst", table.columns, rows[:most], total=None, most=most))
 
 
 def worst(report: Report) -> doc.Table:
-    """The samples that scored least, with what went wrong."""
+    """The cases that scored least, with what went wrong in the worst of their repeats."""
+    repeats_of = report.summary.repeats
+    bad = (
+        "Repeats",
+        lambda line: f"{report.bad_repeats.get((line.case_id, line.variant), 1)} of {repeats_of}",
+    )
     return doc.table(
         "Worst",
         report.worst,
         _case(report),
+        *([bad] if repeats_of > 1 else ()),
         ("Score", lambda line: fmt.percent(line.score)),
         ("Band", lambda line: line.band or ""),
         (doc.words("What went wrong"), lambda line: line.why),

@@ -25,7 +25,7 @@ from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report import wording
 from steelyard.report.document import Block, Fold, Quote, SampleBlock, Samples, Table, Text, Tone, bullets
-from steelyard.report.format import as_text, clipped, clipped_pair, counted, laid_out, shortened
+from steelyard.report.format import as_text, clipped, contrasted, counted, laid_out, shortened
 from steelyard.report.judge.run import judged_lines, judged_names, stated, vote_lines, vote_name
 from steelyard.report.model import JudgementDetail, Marked, Report, SampleDetail, VoteDetail
 from steelyard.report.pictures import Palette, box_of, drawings, load_pictures
@@ -193,6 +193,8 @@ def _marks(marks: Sequence[Marked]) -> Table:
 
 LONGEST_TEXT = 20_000
 _LONGEST_NOTE = 2_000
+_LONGEST_SIDE = 40
+"""Characters of what was expected, and of what came, on one line."""
 _MOST_FINDINGS = 100
 _MOST_CODES = 4
 _MOST_MARKS = 200
@@ -321,15 +323,14 @@ def _in_words(finding: Finding) -> str:
     if not finding.component and finding.evidence and finding.expected is not None:
         # Of an answer that could not be read, what is wrong with it: the field, or where its JSON breaks.
         return f"{finding.code}: {clipped(finding.evidence, 140)}, got {_quoted(finding.got)}"
-    if finding.expected is not None:
-        if finding.got is None:
-            return f"{finding.code}: expected {_quoted(finding.expected)}, got nothing"
-        texts = clipped_pair(as_text(finding.expected), as_text(finding.got), _LONGEST_QUOTED)
-        expected, got = (
-            f'"{text}"' if isinstance(value, str) else text
-            for text, value in zip(texts, (finding.expected, finding.got), strict=True)
+    if finding.expected is not None and finding.got is not None:
+        pair = zip(
+            (finding.expected, finding.got), contrasted(finding.expected, finding.got, _LONGEST_QUOTED), strict=True
         )
+        expected, got = (f'"{text}"' if isinstance(value, str) else text for value, text in pair)
         return f"{finding.code}: expected {expected}, got {got}"
+    if finding.expected is not None:
+        return f"{finding.code}: expected {_quoted(finding.expected)}, got nothing"
     evidence = finding.evidence or as_text(finding.got)
     return f"{finding.code}: {clipped(evidence, 80)}" if evidence else finding.code
 

@@ -11,7 +11,7 @@ from steelyard.frozen import frozen
 from steelyard.records import Outcome, Verdict
 from steelyard.report import format as fmt
 from steelyard.report import gates, wording
-from steelyard.report.format import as_text, one_line, shortened, visible
+from steelyard.report.format import as_text, contrasted, one_line, shortened, visible
 from steelyard.report.judge.run import judged_lines
 from steelyard.report.model import Report, SampleDetail
 from steelyard.suite.models import EXPECT
@@ -160,9 +160,8 @@ def findings_text(detail: SampleDetail) -> str:
     """The findings of a sample, a line each."""
     lines = []
     for finding in detail.findings:
-        code, place, expected, got, evidence = (
-            one_line(as_text(finding.get(key)), 500) for key in ("code", "place", "expected", "got", "evidence")
-        )
+        code, place, evidence = (one_line(as_text(finding.get(key)), 500) for key in ("code", "place", "evidence"))
+        expected, got = contrasted(finding.get("expected"), finding.get("got"), 500)
         compared = f"expected {expected or 'nothing'}, got {got or 'nothing'} " if expected or got else ""
         lines.append(f"{code} {place}: {compared}{evidence}".rstrip(" :"))
     return "\n".join([*lines, *filter(None, [wording.more_findings(detail)])])
