@@ -37,7 +37,7 @@ LINES, LINES_INVALID = 40, 10
 _MOST_INCONCLUSIVE = 5
 _MOST_WORTH = 3
 _LONGEST_LINE = 130
-_LONGEST_WHY = 116
+_LONGEST_WHY = 84
 """Room for a code and both sides of a difference."""
 _MORE_OF_A_REASON = 20
 _LONGEST_NAME = 40
@@ -361,7 +361,8 @@ def _called(report: Report, code: str) -> str:
 def _worst_cases(report: Report, most: int) -> list[doc.Section]:
     """The worst cases on one line each, as far as that goes: what was expected and what came are seen whole."""
     table = worst(report)
-    longest = (_LONGEST_NAME, *[_LONGEST_NAME // 2] * (len(table.columns) - 2), _LONGEST_WHY)
+    longest = (_LONGEST_NAME, *[_LONGEST_NAME // 2] * (len(table.columns) - 2))
+    longest = (*longest, _LONGEST_WHY if most > 1 else _LONGEST_LINE // 2)
     rows = [tuple(clipped(str(cell), most) for cell, most in zip(row, longest, strict=True)) for row in table.rows]
     return table_section(doc.Table("Worst", table.columns, rows[:most], total=None, most=most))
 

@@ -193,7 +193,7 @@ def _marks(marks: Sequence[Marked]) -> Table:
 
 LONGEST_TEXT = 20_000
 _LONGEST_NOTE = 2_000
-_LONGEST_SIDE = 40
+_LONGEST_SIDE = 32
 """Characters of what was expected, and of what came, on one line."""
 _MOST_FINDINGS = 100
 _MOST_CODES = 4
