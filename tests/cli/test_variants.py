@@ -9,7 +9,11 @@ import yaml
 
 import steelyard
 from parts.command import invoke
+from parts.served import client_on
 from steelyard.errors import SuiteError, UsageError
+from steelyard.report.build import build_report
+from steelyard.report.groups import answers_by_variant
+from steelyard.store.sql import open_store
 from steelyard.suite.load import load_suite
 
 VARIANTS = {"prompt": ["short", "long"], "model": ["small", "large"]}
@@ -182,3 +186,42 @@ def test_scores_are_drawn_by_variant_factor_category_and_run(matrix, tmp_path):
     assert [row.partition(",")[0] for row in rows] == ["again", "recorded answers.jsonl"]
     matrix("report", "LAST", "--html", "report.html")
     assert "Scores by prompt" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_page_has_a_grid_of_cases_and_variants_with_the_answers(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    start = "All of these answers begin with the very same words, which nobody needs to read more than once: "
+    ends = {("a", "x"): "red <b>fox</b>", ("a", "y"): "grey fox", ("b", "x"): "one", ("b", "y"): "two"}
+    rows = [{"case": case, "variant": name, "answer": start + end} for (case, name), end in ends.items()]
+    (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    suite = {
+        "suite": "grid",
+        "cases": [{"id": case, "input": case, "expected": "fox"} for case in "ab"],
+        "target": {"recorded": "answers.jsonl"},
+        "variants": {"v": ["x", "y"]},
+        "score": {"answer": {"contains": {"expected": "expected"}}},
+    }
+    (tmp_path / "suite.yaml").write_text(yaml.safe_dump(suite), encoding="utf-8")
+    invoke("run", ".", "--store", "runs.db")
+    invoke("report", "LAST", "--html", "report.html", "--store", "runs.db")
+    with open_store(str(tmp_path / "runs.db")) as store, client_on(store) as client:
+        run = client.get("/api/runs").json()["suites"][0]["runs"][0]["id"]
+        pages = [(tmp_path / "report.html").read_text(encoding="utf-8"), client.get(f"/runs/{run}").text]
+    for page in pages:
+        grid = page.partition("Answers by variant")[2].partition("</table>")[0]
+        # What differs is seen, what all begin with is cut, and nothing of an answer is markup.
+        for text in ("100.0 %: [...]", "red &lt;b&gt;fox&lt;/b&gt;", "grey fox", "0.0 %: [...]", "two"):
+            assert text in grid, text
+        assert "<b>fox" not in page
+        assert "All of these answers begin" not in grid
+
+
+def test_a_large_run_has_the_grid_of_its_worst_cases(matrix, tmp_path):
+    matrix("run", ".")
+    with open_store(str(tmp_path / "runs.db")) as store:
+        report = build_report(store, store.run("LAST"), max_details=16)
+    grid = answers_by_variant(report)
+    # 16 details are those of two cases with four variants and two repeats, of the eight that there are
+    assert (len(grid.rows), grid.total) == (2, 8)
+    assert all(len(cell.splitlines()) == 2 for row in grid.rows for cell in row[2:])
+    assert "of the cases with the worst samples" in grid.note

@@ -103,6 +103,7 @@ def _built(
         slowest=[sample_line(sample, flags) for sample, _ in slowest],
         details=details,
         n_samples=n_samples,
+        grid=[] if brief or len(details) >= n_samples else _grid(store, header, details),
         findings={
             figure.code: store.findings(header.id, figure.code, limit=_MOST_FOUND)
             for figure in ([] if brief else summary.codes[:_MOST_CODES])
@@ -112,6 +113,16 @@ def _built(
         spending=store.judge_spending(header.id) if judged or needs_models(header) else None,
         contested=_contested(store, header),
     )
+
+
+def _grid(store: Store, header: RunHeader, details: Sequence[SampleDetail]) -> list[SampleDetail]:
+    """All samples of the cases that come first in the details, as many as there are details; of several variants."""
+    suite = header.description
+    if len(suite.variants) < 2:
+        return []
+    most = max(1, len(details) // (len(suite.variants) * max(1, suite.repeats)))
+    cases = list(dict.fromkeys(detail.line.case_id for detail in details))[:most]
+    return _Reader(header).worst_first(store.samples(header.id, case_ids=cases)) if cases else []
 
 
 def _contested(store: Store, header: RunHeader) -> tuple[tuple[str, str], ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from steelyard.analysis.model import Slice
 from steelyard.metrics.aggregate import Proportion
@@ -14,13 +14,17 @@ from steelyard.report import wording
 from steelyard.report.document import Column, Gauge, Kind, Table
 from steelyard.report.format import OF_A_RUN
 from steelyard.report.judge.run import judged_names, weight_of
-from steelyard.report.model import Report
+from steelyard.report.model import Report, SampleDetail
 from steelyard.stats.intervals import Estimate
 from steelyard.store.selection import Selection
 from steelyard.suite.models import Component
 
 _MOST_GROUPS = 20
 _LONGEST_NAME = 40
+_LONGEST_ANSWER = 160
+_MOST_REPEATS = 3
+_KEPT = 20
+"""Characters before the first difference that stay."""
 _FEWEST = 2
 """Variants that the shortest report shows."""
 _NO_WEIGHT = "has no weight in the score"
@@ -287,28 +291,92 @@ def bands(report: Report) -> Table:
 
 
 def cases_by_variant(report: Report) -> Table:
-    """Cases by variants, each cell the average score over the repeats with its n; nothing unless all are stored."""
-    cells: dict[str, dict[str, list[float | None]]] = {}
-    variants: dict[str, None] = {}
-    for detail in report.details:
-        line = detail.line
-        variants[line.variant] = None
-        score = None if wording.is_excluded(detail) else line.score
-        cells.setdefault(line.case_id, {}).setdefault(line.variant, []).append(score)
-    if len(variants) < 2 or len(report.details) < report.n_samples:
-        return doc.NO_TABLE
-    order = [group.name for group in report.summary.slices.get("variant", []) if group.name in variants]
-    names = order if len(order) == len(variants) else sorted(variants)
+    """Cases by variants, each cell the average score over the repeats with its n; of a large run, the worst cases."""
+    names, cells = _by_cell(report)
     rows = [
         (case, *(doc.Figures(_cell(result.get(name, [])), Selection(case=case, variant=name)) for name in names))
-        for case, result in sorted(cells.items())
+        for case, result in cells.items()
     ]
-    return Table("Cases by variant", (doc.words("Case"), *map(Column, names)), rows, "average score over the repeats")
+    note = "average score over the repeats"
+    return _grid(report, "Cases by variant", (doc.words("Case"), *map(Column, names)), rows, note)
 
 
-def _cell(scores: list[float | None]) -> str:
-    if not scores:
+def answers_by_variant(report: Report) -> Table:
+    """Cases by variants with the answers of each: score and the part of the answer in which the variants differ."""
+    names, cells = _by_cell(report)
+    expected = {detail.line.case_id: detail.expected for detail in report.grid or report.details}
+    rows = []
+    for case, result in cells.items():
+        texts = [detail.answer or "" for name in names for detail in result.get(name, [])[:_MOST_REPEATS]]
+        parts = iter(differing_parts(texts, _LONGEST_ANSWER))
+        row = [
+            "\n".join(_answer(detail, next(parts)) for detail in result.get(name, [])[:_MOST_REPEATS])
+            + _more(len(result.get(name, [])) - _MOST_REPEATS)
+            for name in names
+        ]
+        truth = "" if expected[case] is None else fmt.shortened(fmt.as_text(expected[case]), _LONGEST_ANSWER)
+        rows.append((case, truth, *row))
+    columns = [doc.words("Case"), doc.words("Expected"), *(Column(name, Kind.LINES) for name in names)]
+    note = f"score and answer of each repeat; what all answers to a case begin with is cut to {START}"
+    return _grid(report, "Answers by variant", tuple(columns), rows, note)
+
+
+def _by_cell(report: Report) -> tuple[list[str], dict[str, dict[str, list[SampleDetail]]]]:
+    """The variants, and by case and variant the samples, whose details must be all of the run or of some cases."""
+    cells: dict[str, dict[str, list[SampleDetail]]] = {}
+    variants: dict[str, None] = {}
+    for detail in report.grid or report.details:
+        variants[detail.line.variant] = None
+        cells.setdefault(detail.line.case_id, {}).setdefault(detail.line.variant, []).append(detail)
+    if len(variants) < 2 or (len(report.details) < report.n_samples and not report.grid):
+        return [], {}
+    for result in cells.values():
+        for details in result.values():
+            details.sort(key=lambda detail: detail.line.repeat)
+    order = [group.name for group in report.summary.slices.get("variant", []) if group.name in variants]
+    return order if len(order) == len(variants) else sorted(variants), dict(sorted(cells.items()))
+
+
+def _grid(
+    report: Report, title: str, columns: tuple[Column, ...], rows: Sequence[tuple[doc.Cell, ...]], note: str
+) -> Table:
+    if not rows:
+        return doc.NO_TABLE
+    some = "; of the cases with the worst samples" if report.grid else ""
+    n_cases = (report.header.description.n_cases or 0) if report.grid else len(rows)
+    return Table(title, columns, rows, note + some, total=max(len(rows), n_cases))
+
+
+def _answer(detail: SampleDetail, text: str) -> str:
+    score = "" if wording.is_excluded(detail) else fmt.percent(detail.line.score)
+    return f"{score or detail.line.outcome}: {text or detail.line.why or 'empty'}"
+
+
+def _more(n: int) -> str:
+    return f"\nand {fmt.counted(n, 'more repeat')}" if n > 0 else ""
+
+
+START = "[...]"
+"""Stands for what several texts begin with."""
+
+
+def differing_parts(texts: Sequence[str], most: int) -> list[str]:
+    """Each text on one line and cut to `most` characters; a long beginning that all share is cut, so that what differs
+    is seen."""
+    lines = [fmt.one_line(text) for text in texts]
+    first, last = min(filter(None, lines), default=""), max(lines, default="")
+    # The first and the last in order begin with all that every text begins with.
+    shared = next(
+        (at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last))
+    )
+    start = first.rfind(" ", 0, max(0, shared - _KEPT)) + 1 if first != last and shared > most // 2 else 0
+    return [fmt.shortened(f"{START} {line[start:]}" if start and line else line, most) for line in lines]
+
+
+def _cell(details: Sequence[SampleDetail]) -> str:
+    if not details:
         return "not scored"
+    scores = [None if wording.is_excluded(detail) else detail.line.score for detail in details]
     available = [score for score in scores if score is not None]
     average = sum(available) / len(available) if available else None
     return fmt.with_base(Estimate(average, len(available), len(scores) - len(available)))

@@ -142,6 +142,8 @@ class Report:
     details: list[SampleDetail] = field(default_factory=list)
     n_samples: int = 0
     """How many samples the run has; `details` may hold fewer and then the report says so."""
+    grid: list[SampleDetail] = field(default_factory=list)
+    """Of a run of several variants whose `details` are not all, those of all samples of some cases, the worst first."""
     findings: dict[str, list[Hit]] = field(default_factory=dict)
     """By code, the findings behind its count; the first few hundred when there are more."""
     failure_causes: list[FailureCause] = field(default_factory=list)

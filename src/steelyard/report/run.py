@@ -6,6 +6,7 @@ A new section is a function of the report that returns blocks, and one line in `
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from steelyard.analysis.latency import percentiles
@@ -83,6 +84,7 @@ def document(report: Report) -> doc.Document:
         *table_section(groups.measures_by_variant(report)),
         *_slices(report),
         *table_section(groups.cases_by_variant(report)),
+        *_answers(report),
         samples(report),
     ]
     return doc.Document(report.header.suite_name, blocks, context(report), footer(report))
@@ -252,6 +254,12 @@ def _slices(report: Report) -> Iterator[doc.Section]:
     for factor in report.summary.slices:
         table = groups.slices(report, factor)
         yield from section(table.title, table, *([charts[factor]] if factor in charts else []))
+
+
+def _answers(report: Report) -> list[doc.Section]:
+    """The grid of cases and variants with their answers, folded: it is for pages, which come in parts."""
+    table = groups.answers_by_variant(report)
+    return section(table.title, doc.Fold("All answers", [replace(table, title="")])) if table.rows else []
 
 
 def charts_shown(report: Report) -> Sequence[Chart]:
