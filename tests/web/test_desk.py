@@ -257,8 +257,11 @@ def test_an_owner_decides_on_suggestions_and_the_ledger_says_why(client, store, 
     assert (first["case"], first["component"], first["value"]) == ("a", "maker", "Thonet")
     name = first["id"]
     assert "Accept as correction" in client.get(f"/desk/{run}/truth").text
-    post(client, "truth", run=run, id=name, outcome="correction", reason="seen the stamp")
-    assert '"maker": "Thonet"' in (tmp_path / "makers" / "cases.jsonl").read_text().splitlines()[0]
+    decided = {"run": run, "id": name, "outcome": "correction", "reason": "seen the stamp"}
+    assert "expected.also" in post(client, "truth", 400, **decided)["error"]
+    post(client, "truth", **decided, fields='expected.also=["Gebrüder Thonet"]\n')
+    first = json.loads((tmp_path / "makers" / "cases.jsonl").read_text().splitlines()[0])
+    assert first["expected"] == {"maker": "Thonet", "also": ["Gebrüder Thonet"], "year": 1900}
     after = client.get(f"/api/desk/{run}/truth?look=2").json()
     assert name not in [item["id"] for item in after["suggestions"] if not item["decision"]]
     assert (after["ledger"][0]["by"], after["ledger"][0]["reason"]) == ("Ann", "seen the stamp")
