@@ -126,13 +126,15 @@ def test_a_suite_is_found_by_its_name_up_to_three_folders_below(folder):
     assert "name it with --suite" in invoke("rescore", "LAST", code=2)
 
 
-def test_of_several_suites_of_one_name_none_is_taken(folder):
+def test_of_several_suites_of_one_name_only_the_one_that_the_run_was_made_with_is_taken(folder):
     write_suite(folder / "one", n=2)
     invoke("run", "one")
     write_suite(folder / "two", n=2)
+    assert "suite words was found at one/suite.yaml" in outputs("rescore", "LAST")[1]
+    (folder / "one").rename(folder / "three")
     said = invoke("rescore", "LAST", code=2)
-    assert "there are several: one/suite.yaml, two/suite.yaml; name it with --suite PATH" in said
-    invoke("rescore", "LAST", "--suite", "one")
+    assert "there are several: three/suite.yaml, two/suite.yaml; name it with --suite PATH" in said
+    invoke("rescore", "LAST", "--suite", "three")
 
 
 def test_a_suite_in_python_is_rescored_only_when_it_is_named(folder):

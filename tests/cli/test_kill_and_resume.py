@@ -185,10 +185,11 @@ def test_a_killed_rescore_is_unfinished_and_neither_resumed_by_asking_nor_the_so
     process.kill()
     process.communicate()
     (tmp_path / "slow").unlink()
-    killed, source = (run["id"] for run in json.loads(steelyard("runs", "--json", cwd=tmp_path).stdout))
-    assert [line.split()[:2] for line in steelyard("runs", cwd=tmp_path).stdout.splitlines()[1:]] == [
-        [killed, "unfinished"],
-        [source, "ended"],
+    runs = json.loads(steelyard("runs", "--json", cwd=tmp_path).stdout)
+    killed, source = (run["id"] for run in runs)
+    assert [run["state"] for run in runs] == ["unfinished", "ended"]
+    assert [line.split()[:2] for line in steelyard("runs", cwd=tmp_path).stdout.splitlines()[1:2]] == [
+        [killed, "unfinished"]
     ]
     for arguments, message in (
         (("run", path, "--resume"), "no unfinished run"),

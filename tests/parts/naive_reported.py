@@ -333,9 +333,14 @@ def _(run, at, pattern):
     return sum(getattr(vote, kind) == at.name(kind) for vote in votes(run))
 
 
-@form("judge.broken_rules", "judge.made_up_quotes", "judge.contradictions")
+@form("judge.broken_rules", "judge.made_up_quotes", "judge.contradictions", "judge.self_contradictions")
 def _(run, at, pattern):
-    codes = {"broken_rules": "RULE_BROKEN", "made_up_quotes": "MADE_UP_QUOTE", "contradictions": "CONTRADICTION"}
+    codes = {
+        "broken_rules": "RULE_BROKEN",
+        "made_up_quotes": "MADE_UP_QUOTE",
+        "contradictions": "CONTRADICTION",
+        "self_contradictions": "SELF_CONTRADICTION",
+    }
     return [remarked(vote, codes[pattern.split(".")[1]]) for vote in votes(run) if vote.mode == run.mode]
 
 

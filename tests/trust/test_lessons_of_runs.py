@@ -168,7 +168,7 @@ class TestJudges:
         "broken",
         [
             *(error(500), error(401), "", "I cannot judge this.", "{}", "null", "[]", {"clarity": 4}),
-            *(verdict(0), verdict(6), verdict(None), verdict("N/A"), verdict(4.5), verdict(True), verdict([4])),
+            *(verdict(0), verdict(6), verdict(None), verdict("N/A"), verdict(5.5), verdict(True), verdict([4])),
             *({"error": "overloaded"}, verdict(-1), verdict(harm="no"), verdict({"score": 4})),
         ],
     )
