@@ -391,6 +391,20 @@ def _(run, at, pattern):
     return sum(alike(each) == alike(reason) for each in reasons)
 
 
+@form("judge.why_excluded.<n>")
+def _(run, at, _):
+    """Of runs whose replies all fit, or fit not at all: the mode says why."""
+    reason = list(at.item)[int(at.name("n")) - 1]
+    others = [each for each in judgements(run) if each.mode is not None and each.mode != run.mode]
+    return sum(reason in (f"judged in mode {each.mode}", exclusion_by_hand(each)) for each in others)
+
+
+def exclusion_by_hand(judgement):
+    vote = next((vote for vote in judgement.votes if vote.mode == "basic"), None)
+    problem = "" if vote is None else re.sub(r"(?<=\.)\d+(?=[.:])", "[]", vote.message.partition(";")[0])
+    return ": ".join(filter(None, ["only bare scores could be read from the judge's answers", problem]))
+
+
 @form("failure_causes.<n>")
 def _(run, at, _):
     reason = f"{at.item['kind']} {at.item['code']} {at.item['message']}"

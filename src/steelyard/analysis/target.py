@@ -70,9 +70,9 @@ class SettingChange:
 
     @property
     def message(self) -> str:
-        """`model gpt-a -> gpt-b`, each side cut to what differs."""
+        """`model gpt-a -> gpt-b`, each side cut to what differs; the name where only that it differs is known."""
         if self.before == self.after:
-            return f"{self.name} differs"
+            return self.name
         context, before, after = changed_part(self.before, self.after)
         return f"{self.name} {context}{before} -> {after}"
 
