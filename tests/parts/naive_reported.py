@@ -393,16 +393,13 @@ def _(run, at, pattern):
 
 @form("judge.why_excluded.<n>")
 def _(run, at, _):
-    """Of runs whose replies all fit, or fit not at all: the mode says why."""
+    """The replies of these runs are empty: the first basic vote of a text broke off, or has no quotes."""
     reason = list(at.item)[int(at.name("n")) - 1]
-    others = [each for each in judgements(run) if each.mode is not None and each.mode != run.mode]
-    return sum(reason in (f"judged in mode {each.mode}", exclusion_by_hand(each)) for each in others)
-
-
-def exclusion_by_hand(judgement):
-    vote = next((vote for vote in judgement.votes if vote.mode == "basic"), None)
-    problem = "" if vote is None else re.sub(r"(?<=\.)\d+(?=[.:])", "[]", vote.message.partition(";")[0])
-    return ": ".join(filter(None, ["only bare scores could be read from the judge's answers", problem]))
+    first = [
+        next(vote for vote in each.votes if vote.mode == "basic") for each in judgements(run) if each.mode == "basic"
+    ]
+    ended = "broke off" if "broke off" in reason else "no quotes"
+    return sum(("broke off" if remarked(vote, "CUT_OFF") else "no quotes") == ended for vote in first)
 
 
 @form("failure_causes.<n>")
