@@ -285,3 +285,11 @@ def test_the_short_report_names_every_cause_with_its_count(tmp_path):
     shown = " ".join(run_judged_by(replies, tmp_path, "--concurrency", "1").stdout.split())
     assert '4 of 10 samples: excluded: "taxonomyErrors" is a required property (2), ' in shown
     assert "judge m-1: coverage: 9 is not a number from 1 to 5 (1)" in shown
+
+
+@pytest.mark.usefixtures("own_prompts")
+def test_the_report_shows_the_total_out_of_25(tmp_path):
+    shown = run_judged_by([reply(k) for k in range(10)], tmp_path).stdout
+    # Half of the texts have 20 points and half 21.
+    (line,) = [line for line in shown.splitlines() if line.strip().startswith("Total score")]
+    assert line.split()[2:5] == ["20.5", "of", "25"]

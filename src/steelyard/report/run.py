@@ -281,6 +281,8 @@ def overall(report: Report) -> list[tuple[str, str]]:
         ("Average", fmt.with_base(summary.overall.average, limits=wording.limits_of(report, "average"))),
         ("Median", fmt.with_base(summary.overall.median)),
     ]
+    if points := run.total_score(report):
+        rows.insert(1, ("Total score", points))
     rows += [
         (f"Latency {name}", fmt.with_base(summary.overall.latency[name], "s"))
         for name in percentiles()
@@ -307,7 +309,7 @@ def overall(report: Report) -> list[tuple[str, str]]:
 
 def _headline_figures(report: Report, most: int) -> list[tuple[str, str]]:
     rows = dict(overall(report)) | dict(repeats.latency(report)[:1])
-    shown = ["Average", "Latency p95", "Answered calls", "Calls", "Cost", "Cost of judging"]
+    shown = ["Average", "Total score", "Latency p95", "Answered calls", "Calls", "Cost", "Cost of judging"]
     attempts = report.summary.attempts
     disclosed = any(attempts in text for text in wording.disclosed_texts(report))
     shown += ["Attempts"] if report.summary.first_failures and not disclosed else []

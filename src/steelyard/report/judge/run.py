@@ -233,6 +233,27 @@ def vote_lines(vote_detail: VoteDetail) -> Iterator[str]:
     yield from vote_detail.remarks
 
 
+def total_score(report: Report) -> str:
+    """The average as a sum of the dimensions' points: `19.2 of 25 [18.1, 20.2] n 50`.
+
+    "" where the score is no such sum: there are fewer than two, they do not count the same, one is not judged in every
+    case, or something else counts too.
+    """
+    suite, average = report.header.description, report.summary.overall.average
+    counting = [item for item in suite.judge.rubric.dimensions if item.weight > 0] if suite.judge is not None else []
+    others = {item.name for item in suite.components if item.weight > 0} - {item.name for item in counting}
+    equal = len({item.weight for item in counting}) == 1 and not any(item.needs for item in counting)
+    if len(counting) < 2 or not equal or others or average.value is None:
+        return ""
+    (low, high), n = judge_scale(report.header), len(counting)
+    value, *ends = (
+        None if share is None else f"{n * (low + share * (high - low)):.1f}"
+        for share in (average.value, average.low, average.high)
+    )
+    interval = f" [{', '.join(map(str, ends))}]" if None not in ends else ""
+    return f"{value} of {n * high:g}{interval} {fmt.base(average.n, average.n_missing)}"
+
+
 def dimensions(report: Report) -> Table:
     """Every dimension in points: the mean that counts, the mean as the judge said, and how often they differ."""
     judge, (low, high) = report.summary.judge, judge_scale(report.header)
