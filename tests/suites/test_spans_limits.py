@@ -55,7 +55,7 @@ def test_replies_without_the_schema_make_a_run_suspect_and_no_baseline(tmp_path)
     """All ten replies hold scores alone: basic 100 %, and the suite allows 10 %. This was a PASS."""
     ran = run_judged_by([{"scores": reply(k)["scores"]} for k in range(10)], tmp_path, "--quiet")
     sentence = "the judge breaks 1 of the suite's 5 limits: basic 100.0 % is not <= 10.0 % (n 10)"
-    assert (ran.returncode, ran.stdout) == (4, f"AMBIGUOUS: SUSPECT: {sentence}; this run cannot tell\n")
+    assert (ran.returncode, ran.stdout.startswith(f"AMBIGUOUS: SUSPECT: {sentence}; ")) == (4, True), ran.stdout
     locked = read("baseline", "set", "LAST", "--name", "release", cwd=tmp_path)
     assert (locked.returncode, f"suspect: {sentence}" in locked.stderr) == (2, True)
     forced = read("baseline", "set", "LAST", "--name", "release", "--force", "--reason", "old", cwd=tmp_path)
