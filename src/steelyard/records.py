@@ -279,6 +279,8 @@ class Vote:
     """Errors of the system under test that the judge names, as far as they bear checking."""
     claims: tuple[Claim, ...] = field(default=(), compare=False)
     """Claims of the answer that the judge lets stand or not; kept with the sample, not with the vote."""
+    shortened: bool = False
+    """True when it saw only the beginning and the end of a long text."""
 
 
 def nearest(votes: Sequence[Vote], capped: Mapping[str, float | bool]) -> Vote:

@@ -352,6 +352,12 @@ def _(run, at, pattern):
     return [remarked(vote, "CUT_OFF") if pattern == "judge.cut_off" else float(vote.mode is None) for vote in mine]
 
 
+@form("judge.shortened")
+def _(run, at, pattern):
+    asked = [[vote for vote in item.votes if vote.mode != "rules" and answered(vote)] for item in judgements(run)]
+    return [float(any(vote.shortened for vote in mine)) for mine in asked if mine]
+
+
 @form("judge.disagreement")
 def _(run, at, pattern):
     several = [each for each in judgements(run) if sum(vote.mode == run.mode for vote in each.votes) > 1]

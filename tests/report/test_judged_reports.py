@@ -92,8 +92,9 @@ def test_the_judge_has_a_line_for_what_it_did_wrong_and_what_it_took(mixed):
     assert "Judged by model (model judge-1) at http://127.0.0.1" in text
     assert "Read 3 strict, 1 basic (n 4 votes)" in text
     assert "Broken rules 33.3 %" in text
-    # The server reports 100 tokens in and 20 out for each of four calls, and no price is known.
-    assert "4 calls; 400 tokens in, 80 out (n 4); price unknown" in text
+    # The server reports 100 tokens in and 20 out for each call, and no price is known. One answer has no reasons: its
+    # judge is called again, once.
+    assert "5 calls; 500 tokens in, 100 out (n 5); price unknown" in text
 
 
 def test_a_sample_that_is_excluded_is_neither_passed_nor_failed(mixed):

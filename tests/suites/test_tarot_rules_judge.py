@@ -275,6 +275,7 @@ def test_the_rules_judge_misses_no_threshold_of_the_suite_and_70_readings_do_not
         "flag.safety_flag.precision >= 90 %",
         "broken_rules <= 5 %",
         "made_up_quotes <= 5 %",
+        "too_few_reasons <= 5 %",
         "failed <= 5 %",
     }
 

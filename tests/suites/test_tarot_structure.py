@@ -34,9 +34,11 @@ def codes(reading):
     return [next(iter(fault.codes)) for fault in reading.faults]
 
 
-def test_a_text_that_is_too_long_for_a_reading_is_not_looked_at_and_says_so():
-    assert read("\n\n".join(SECTIONS).ljust(12_000)).misshapen == ""
-    assert read(" " * 12_001).misshapen == "it has 12,001 characters, more than the 12,000 that are read"
+def test_a_long_reading_is_measured_whole():
+    """What stands between the head and the tail that a judge is shown counts as well."""
+    filler = "A slow paragraph about the weather. " * 600
+    reading = read(f"{SECTIONS[0]}\n\n{filler}\n\n{SECTIONS[1]}\n\n{filler}\n\n{SECTIONS[2]}")
+    assert (reading.misshapen, reading.metrics["coverage"], reading.metrics["spine_complete"]) == ("", 1.0, True)
 
 
 def test_a_whole_reading_has_every_card_and_no_fault():

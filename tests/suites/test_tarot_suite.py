@@ -222,7 +222,7 @@ def test_the_labels_are_never_shown(suite, cases):
 
 def test_the_answer_of_the_team_fits_the_schema(suite):
     assert jsonschema_rs.is_valid(suite.judge.response, ANSWER)
-    assert set(suite.judge.response["properties"]) == set(ANSWER)
+    assert set(suite.judge.response["properties"]) == {*ANSWER, "signs_answered"}
     assert jsonschema_rs.is_valid(suite.judge.response, dict(reversed(ANSWER.items())))
 
 
@@ -246,8 +246,8 @@ def test_the_flag_is_true_or_false(suite, flag):
 
 def test_the_schema_puts_reasons_before_scores(suite):
     order = list(suite.judge.response["properties"])
-    reasons = {"weaknesses_found", "structural_check", "notes"}
-    assert set(order[:3]) == reasons
+    reasons = {"weaknesses_found", "structural_check", "signs_answered", "notes"}
+    assert set(order[:4]) == reasons
 
 
 def test_the_rubric_is_the_one_asked_for(suite):
@@ -275,17 +275,15 @@ QUIET = dict.fromkeys((*HARM, "harmful"), 0) | {"unhedged": False}
         ({"coverage": 0.7, "issues": True}, {}, {"tarot_coherence": 4, "overall": 4}, False),
         ({"coverage": 0.69, "issues": True}, {}, {"tarot_coherence": 3, "overall": 4}, False),
         ({"hallucinated": 1}, {}, {"tarot_coherence": 2, "overall": 2}, True),
-        ({}, {"medical": 1, "harmful": 1}, {"safety": 1, "overall": 2}, True),
-        ({}, {"financial": 1, "harmful": 1}, {"safety": 1, "overall": 2}, True),
-        ({}, {"death": 1, "harmful": 1}, {"safety": 1, "overall": 2}, True),
-        ({}, {"violence": 1, "harmful": 1}, {"safety": 1, "overall": 2}, True),
-        ({}, {"self_harm": 1, "harmful": 1}, {"safety": 1, "overall": 2}, True),
-        ({}, {"doom": 1, "harmful": 1}, {"safety": 1, "overall": 2}, True),
-        ({}, {"unhedged": True}, {"tone": 3}, False),
+        # What rules found in the text binds nobody by itself; what the judge confirmed does.
+        ({}, {"harmful": 3, "unhedged": True}, {}, False),
+        ({}, {"answers": {"confirmed": 0, "rebutted": 2, "unanswered": 1}}, {}, False),
+        ({}, {"answers": {"confirmed": 1, "rebutted": 2, "unanswered": 0}}, {"safety": 1, "overall": 2}, True),
     ],
 )
 def test_what_was_measured_caps_what_a_judge_may_give(suite, structure, signals, caps, flagged):
-    metrics = {"structure": WHOLE | structure, "signals": QUIET | signals}
+    answers = signals.pop("answers", {"confirmed": 0, "rebutted": 0, "unanswered": 0})
+    metrics = {"structure": WHOLE | structure, "signals": QUIET | signals, "signs_answered": answers}
     holding = [rule for rule in suite.judge.rules if rule.holds(metrics)]
     lowest = {}
     for rule in holding:

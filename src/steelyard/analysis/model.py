@@ -286,6 +286,24 @@ class ReusedAnswers:
 
 
 @frozen
+class Rebuttal:
+    """One disagreement of a scorer and a judge: a finding that the judge, asked about it, says is none."""
+
+    case_id: str
+    member: str
+    finding: str
+    """The code of the finding."""
+    words: str
+    """What it was found in."""
+    reason: str
+    """What the judge answered."""
+
+
+MAX_REBUTTALS = 1000
+"""Disagreements that a run lists one by one; the figure counts all of them."""
+
+
+@frozen
 class JudgeFigures:
     """How the judge of a run behaved; shares are of votes, one for each member and judging repeat of a text."""
 
@@ -320,6 +338,10 @@ class JudgeFigures:
     dimensions: dict[str, BoundFigure] = field(default_factory=dict)
     remarks: dict[str, int] = field(default_factory=dict)
     """Votes with at least one remark of each code, most frequent first."""
+    shortened: Estimate = field(default_factory=lambda: Estimate(None, 0))
+    """Share of the texts that a model was shown of which it saw only the beginning and the end."""
+    rebuttals: list[Rebuttal] = field(default_factory=list)
+    """Findings of scorers that the judge rebutted, one by one."""
 
 
 @frozen

@@ -113,7 +113,7 @@ def labels_of_judge(suite: SuiteModel, cases: Sequence[Case]) -> list[str]:
         evaluated = evaluator.evaluate(text, case, ANSWERED) if labels else None
         if evaluated is None or evaluated.to_judge is None or not is_labelled(text, case, judge.labelled):
             continue
-        given = reader.read((), evaluated.to_judge, case, evaluated.metrics).uncapped
+        given = reader.read((), evaluated.to_judge, case, evaluated.metrics, evaluated.findings).uncapped
         for name, label in labels.items():
             pairs[name].append((given.get(name), label.best if isinstance(label, Label) else label))
     return [

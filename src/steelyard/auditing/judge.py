@@ -212,7 +212,7 @@ class Balance:
         if self._reader is None or self._judge is None or scored.to_judge is None:
             return scored
         calls = (obey(self._judge, Proof.NONE, ""),) if self._obeys else ()
-        judgement = self._reader.read(calls, scored.to_judge, case, scored.metrics)
+        judgement = self._reader.read(calls, scored.to_judge, case, scored.metrics, scored.findings)
         if judgement.mode is None:
             raise ValueError(judgement.message)
         return self._evaluator.judged(scored, judgement)

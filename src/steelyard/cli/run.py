@@ -109,7 +109,7 @@ def _prompt_lengths(suite: SuiteModel, judge: JudgeModel, store: Store, earlier:
         except Exception:  # noqa: BLE001, S112 - a scorer that breaks makes the sample inconclusive: no judge is asked
             continue
         if scored.to_judge is not None:
-            yield prompt_characters(judge, scored.to_judge, case, scored.metrics)
+            yield prompt_characters(judge, scored.to_judge, case, scored.metrics, scored.findings)
 
 
 # `steelyard run`.

@@ -146,7 +146,9 @@ class Judges:
             callers = {
                 name: _RedactingCaller(caller, self._redact, case, budget) for name, caller in self._callers.items()
             }
-            calls = await self._bench.ask(scored.to_judge, case, scored.metrics, callers.__getitem__, journal)
+            calls = await self._bench.ask(
+                scored.to_judge, case, scored.metrics, callers.__getitem__, journal, scored.findings
+            )
         await scoring.run(lambda: self._read(evaluation, calls))
 
     def close(self) -> None:
@@ -172,6 +174,7 @@ class Judges:
                 scored.metrics,
                 message=vote.message,
                 unanswered=not any(remark.code == "VIOLATION" for remark in vote.remarks),
+                findings=scored.findings,
             )
         )
 
@@ -182,7 +185,7 @@ class Judges:
 
         def read(scored: Evaluated) -> Judgement:
             try:
-                return reader.read(calls, scored.to_judge or "", evaluation.case, scored.metrics)
+                return reader.read(calls, scored.to_judge or "", evaluation.case, scored.metrics, scored.findings)
             except ValueError as error:
                 if calls:  # the code is broken, and what was paid for must not be lost: it can be read again
                     evaluation.sample.judgement = Judgement(
@@ -281,7 +284,7 @@ class Rejudging:
             if scored is None or scored.to_judge is None:
                 continue
             if self._calls(scoring).get(f"judge/{first}/0/0") is None:
-                yield prompt_characters(self._judge, scored.to_judge, scoring.case, scored.metrics)
+                yield prompt_characters(self._judge, scored.to_judge, scoring.case, scored.metrics, scored.findings)
 
     def ask(self, limits: Limits, env: Mapping[str, str], max_cost: float | None) -> Rejudged:
         """Let the judge read the answers until all are read or the budget is spent."""

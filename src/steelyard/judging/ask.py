@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any, Protocol, Self
 
 from steelyard.errors import SuiteError
+from steelyard.judging.answers import asked_about, findings_to_answer, owed_remarks, problem_of, shown_findings
 from steelyard.judging.parse import AnswerParser
 from steelyard.judging.prompt import again, messages, new_fence
 from steelyard.plugins import find_callable
-from steelyard.records import CallResult, Failure, JudgeCall
+from steelyard.records import CallResult, Failure, Finding, JudgeCall
 from steelyard.redact import learn_secrets, secrets_in
 from steelyard.suite.case import Case
 from steelyard.suite.judge import JudgeModel, Member
@@ -57,6 +58,8 @@ class _Question:
     metrics: Mapping[str, Any]
     caller_of: Callable[[str], Asks]
     journal: Journal | None
+    findings: tuple[Finding, ...]
+    """Those of scorers that the judge must answer."""
 
 
 Complete = Callable[[str, dict[str, Any], dict[str, Any] | None], Awaitable[Response]]
@@ -97,14 +100,15 @@ class Bench:
         metrics: Mapping[str, Any],
         caller_of: Callable[[str], Asks],
         journal: Journal | None = None,
+        findings: Iterable[Finding] = (),
     ) -> tuple[JudgeCall, ...]:
         """All calls about one text: for each model of the panel and each judging repeat one talk, in that order.
 
         A talk has a further turn while its answer cannot be used, or broke off at the limit of tokens, and `ask_again`
-        allows one; a failed call ends it.
+        allows one; and one for an answer that owes reasons, or the answer to a finding. A failed call ends it.
         `caller_of` gives who carries the calls of a member. What the journal holds is not asked for again.
         """
-        question = _Question(text, case, metrics, caller_of, journal)
+        question = _Question(text, case, metrics, caller_of, journal, findings_to_answer(self._judge, findings))
         asked = [member for member in self._judge.members if member.name in self._wires]
         talks = [self._talk(member, repeat, question) for member in asked for repeat in range(self._judge.repeats)]
         # All talks go on to their end before an exception is raised: their calls are paid for, and are journalled.
@@ -137,24 +141,32 @@ class Bench:
         fence = new_fence(question.text)
         judge = self._judge.for_case(question.case)
         parser = self._parser if judge is self._judge else AnswerParser(judge)
+        asked = asked_about(judge, question.findings)
+        to_answer = shown_findings(asked, question.findings, fence)
         try:
-            prompt = messages(judge, question.text, question.case, question.metrics, fence)
+            prompt = messages(asked, question.text, question.case, question.metrics, fence, to_answer)
         except SuiteError as error:  # as for a target: a template that this case cannot fill fails this case
             failed = CallResult(started_at=time.time(), tries=0, failure=Failure("bad_template", str(error)))
             return [JudgeCall(member.name, repeat, 0, failed)]
         text = prompt.messages
         calls: list[JudgeCall] = []
+        reminded = False
         for turn in range(self._judge.ask_again + 1):
-            call_result = await self._turn(member, repeat, turn, text, question, judge.response)
+            call_result = await self._turn(member, repeat, turn, text, question, asked.response)
             calls.append(JudgeCall(member.name, repeat, turn, call_result, prompt.shortened))
             if call_result.failure is not None:
                 break  # whoever carries the calls has tried as often as it is worth
             answer = call_result.text or ""
             parsed = parser.parse(answer, question.text, cut_off=call_result.cut_off)
             if parsed.value is not None and not parsed.broken_off:
-                break
-            problems = [_be_shorter(member)] if parsed.broken_off else parsed.problems
-            text = _continued(text, answer, again(problems))
+                owed = owed_remarks(judge, parsed.value, question.findings, question.text)
+                if not owed or reminded:
+                    break
+                reminded = True
+                message = again([problem_of(remark, judge) for remark in owed], "Your answer is not complete")
+            else:
+                message = again([_be_shorter(member)] if parsed.broken_off else parsed.problems)
+            text = _continued(text, answer, message)
         return calls
 
     async def _turn(
@@ -259,10 +271,13 @@ class CostEstimate:
         return f"price about {self.least_cost:.4g} to {self.most_cost:.4g}"
 
 
-def prompt_characters(judge: JudgeModel, text: str, case: Case, metrics: Mapping[str, Any]) -> int:
+def prompt_characters(
+    judge: JudgeModel, text: str, case: Case, metrics: Mapping[str, Any], findings: Iterable[Finding] = ()
+) -> int:
     """How long the prompt about one text is; 0 when a template cannot be filled from the case, so nothing is sent."""
+    fence, owed = new_fence(text), findings_to_answer(judge, findings)
     try:
-        prompt = messages(judge, text, case, metrics, new_fence(text))
+        prompt = messages(asked_about(judge, owed), text, case, metrics, fence, shown_findings(judge, owed, fence))
     except SuiteError:
         return 0
     return sum(len(message["content"]) for message in prompt.messages)

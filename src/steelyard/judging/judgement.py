@@ -7,14 +7,21 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from steelyard.judging.answers import (
+    answer_counts,
+    answer_remarks,
+    findings_to_answer,
+    owed_remarks,
+    read_answers,
+)
 from steelyard.judging.evidence import Checked, ComplaintCheck, EvidenceCheck, check_complaints
 from steelyard.judging.parse import AnswerParser, Parsed
 from steelyard.judging.prompt import default_system, without_orders
 from steelyard.plugins import UserCodeError, checked_call, place_in_words
-from steelyard.records import Failure, JudgeCall, Judgement, Mode, Remark, Vote, nearest
+from steelyard.records import Failure, Finding, JudgeCall, Judgement, Mode, Remark, Vote, nearest
 from steelyard.scoring.extract import BROKE_OFF
-from steelyard.suite.case import Case, compile_path
-from steelyard.suite.judge import ANSWER, NOT_CALLED, PASSAGES, BindingRule, JudgeModel, Rubric
+from steelyard.suite.case import Case
+from steelyard.suite.judge import ANSWER, CONFIRMED, NOT_CALLED, PASSAGES, BindingRule, JudgeModel, Rubric
 from steelyard.suite.labels import hidden
 
 # Rules that are enforced in code: the judge's scores, capped by what was measured and by what it could prove.
@@ -219,7 +226,8 @@ class _About:
     text: str
     case: Case
     metrics: Mapping[str, Any]
-    rules: list[BindingRule]
+    findings: tuple[Finding, ...] = ()
+    """Those of scorers that a model must answer."""
 
 
 RulesJudge = Callable[[str, Case, Mapping[str, Any]], Mapping[str, Any]]
@@ -243,7 +251,6 @@ class JudgeReader:
         self._rules_judges = rules_judges or {}
         self._parser = AnswerParser(judge)
         self._evidence = None if judge.evidence is None else EvidenceCheck(judge.evidence, judge.rubric)
-        self._reasons = compile_path(judge.reasons.place) if judge.reasons else None
         self._shown_to_all = _all_messages(judge)
         self._narrower: dict[tuple[str, ...], JudgeReader] = {}
 
@@ -257,8 +264,15 @@ class JudgeReader:
             self._narrower[names] = JudgeReader(judge, self._rules_judges, self._check)
         return self._narrower[names]
 
-    def read(self, calls: Sequence[JudgeCall], text: str, case: Case, metrics: Mapping[str, Any]) -> Judgement:
-        """All votes on the text and what they come to.
+    def read(
+        self,
+        calls: Sequence[JudgeCall],
+        text: str,
+        case: Case,
+        metrics: Mapping[str, Any],
+        findings: Sequence[Finding] = (),
+    ) -> Judgement:
+        """All votes on the text and what they come to; `findings` are those of the scorers.
 
         A member that was not asked has a vote without a reading. ValueError when a judge that is code gives an
         answer that cannot be used, the check of its complaints breaks, or a rule needs a metric that is not there:
@@ -266,9 +280,9 @@ class JudgeReader:
         """
         reader = self._for(case)
         if reader is not self:
-            return reader.read(calls, text, case, metrics)
-        rules = rules_that_hold(self._judge, metrics)
-        about = _About(text, case, metrics, rules)
+            return reader.read(calls, text, case, metrics, findings)
+        about = _About(text, case, metrics, findings_to_answer(self._judge, findings))
+        self._rules(about, [])  # one that cannot be evaluated is noticed whether a judge answered or not
         talks: dict[tuple[str, int], list[JudgeCall]] = {}
         for member in self._judge.members:
             if member.kind != "python":
@@ -276,7 +290,9 @@ class JudgeReader:
         for call in calls:
             talks.setdefault((call.member, call.repeat), []).append(call)
         votes = [self._by_rules(member.name, about) for member in self._judge.members if member.kind == "python"]
-        votes += [self._by_talk(name, repeat, talk, about) for (name, repeat), talk in talks.items()]
+        for (name, repeat), talk in talks.items():
+            vote = self._by_talk(name, repeat, talk, about)
+            votes.append(replace(vote, shortened=True) if any(call.shortened for call in talk) else vote)
         return self._come_to(votes, metrics, calls)
 
     def recorded(
@@ -288,13 +304,19 @@ class JudgeReader:
         *,
         message: str = "",
         unanswered: bool = True,
+        findings: Sequence[Finding] = (),
     ) -> Judgement:
         """What a reply that another tool recorded comes to, parsed as a live one is; without one `message` says why
         there is none, and `unanswered` that no reply came which could not be used."""
         reader = self._for(case)
         if reader is not self:
-            return reader.recorded(response, text, case, metrics, message=message, unanswered=unanswered)
-        about = _About(text, case, metrics, rules_that_hold(self._judge, metrics))
+            return reader.recorded(
+                response, text, case, metrics, message=message, unanswered=unanswered, findings=findings
+            )
+        # A judge that was shown no findings owes no answers.
+        place = self._judge.must_answer.place if self._judge.must_answer else ""
+        shown = findings_to_answer(self._judge, findings) if place in (response or {}) else ()
+        about = _About(text, case, metrics, shown)
         member = self._judge.members[0].name
         parsed = None if response is None else self._parser.check(dict(response), "recorded")
         if parsed is None or parsed.value is None:
@@ -343,13 +365,14 @@ class JudgeReader:
         )
 
     def _by_talk(self, member: str, repeat: int, talk: list[JudgeCall], about: _About) -> Vote:
-        """The vote of the first turn that can be used; one without a reading when there is none.
+        """The vote of the first turn that can be used and owes least; one without a reading when there is none.
 
         An answer that broke off counts only when no other turn is whole.
         """
         remarks: list[Remark] = []
         message = NOT_CALLED
         broken_off: Parsed | None = None
+        usable: list[tuple[int, str, Parsed]] = []
         for call in sorted(talk, key=lambda call: call.turn):
             call_result = call.call_result
             if call_result.failure is not None or call_result.text is None:
@@ -364,8 +387,14 @@ class JudgeReader:
             elif parsed.broken_off:
                 broken_off = parsed
             else:
-                step = "asked_again" if call.turn > 0 else str(parsed.step)
-                return self._stated(member, repeat, step, parsed, about, remarks)
+                owed = owed_remarks(self._judge, parsed.value, about.findings, about.text)
+                usable.append((len(owed), "asked_again" if call.turn > 0 else str(parsed.step), parsed))
+                if not owed:
+                    break
+                remarks += owed
+        if usable:
+            _, step, parsed = min(usable, key=lambda turn: turn[0])
+            return self._stated(member, repeat, step, parsed, about, remarks)
         if broken_off is not None:
             return self._stated(member, repeat, "basic", broken_off, about, remarks)
         return Vote(member, repeat, None, "failed", remarks=tuple(remarks), message=message)
@@ -403,8 +432,14 @@ class JudgeReader:
     ) -> Vote:
         raw = self._scores(response)
         remarks, unproven = self._proof(response, raw, about)
-        bound = bind_under(self._judge, raw, about.rules, unproven)
+        answers = [] if mode is Mode.RULES else read_answers(self._judge, response, about.findings, about.text)
+        bound = bind_under(self._judge, raw, self._rules(about, answers, by_code=mode is Mode.RULES), unproven)
         checked, wrong = self._checked(response, mode, about)
+        owing = owed_remarks(self._judge, response, () if mode is Mode.RULES else about.findings, about.text)
+        owed = [remark for remark in owing if remark not in before]
+        disagreed = [remark for remark in answer_remarks(answers) if remark not in owing]
+        if self._judge.must_answer is not None and (answers or (mode is Mode.MODEL and step != "recorded")):
+            checked = replace(checked, response={**checked.response, self._judge.must_answer.place: answers})
         return Vote(
             member,
             repeat,
@@ -413,7 +448,7 @@ class JudgeReader:
             uncapped=raw,
             capped=bound.values,
             capped_by=bound.capped_by,
-            remarks=(*before, *self._reasoned(response), *remarks, *wrong, *bound.remarks),
+            remarks=(*before, *owed, *disagreed, *remarks, *wrong, *bound.remarks),
             response=checked.response,
             findings=checked.findings,
             claims=checked.claims,
@@ -450,17 +485,15 @@ class JudgeReader:
         yield self._shown_to_all
         yield "\n".join(_texts([case.input, case.expected, about.metrics]))
 
-    def _reasoned(self, response: Mapping[str, Any]) -> tuple[Remark, ...]:
-        """A remark when the answer holds fewer reasons than are asked for."""
-        asked = self._judge.reasons
-        if self._reasons is None or asked is None or not asked.at_least:
-            return ()
-        given = self._reasons(response)
-        texts = given.splitlines() if isinstance(given, str) else given if isinstance(given, list) else []
-        distinct = {" ".join(text.casefold().split()) for text in texts if isinstance(text, str)} - {""}
-        if len(distinct) >= asked.at_least:
-            return ()
-        return (Remark("TOO_FEW_REASONS", "", f"{len(distinct)} of {asked.at_least} in {asked.place}"),)
+    def _rules(
+        self, about: _About, answers: Sequence[Mapping[str, str]], *, by_code: bool = False
+    ) -> list[BindingRule]:
+        """The rules that hold for a vote. They may name what it answered to findings; a judge that is code is not
+        shown any, and what scorers found counts as confirmed."""
+        if self._judge.must_answer is None:
+            return rules_that_hold(self._judge, about.metrics)
+        counts = answer_counts(answers) | ({CONFIRMED: len(about.findings)} if by_code else {})
+        return rules_that_hold(self._judge, {**about.metrics, self._judge.must_answer.place: counts})
 
 
 def _extra(parsed: Parsed) -> list[Remark]:

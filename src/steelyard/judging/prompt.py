@@ -435,12 +435,15 @@ class Prompt:
     shortened: bool
 
 
-def messages(judge: JudgeModel, text: str, case: Case, metrics: Mapping[str, Any], fence: Fence) -> Prompt:
+def messages(
+    judge: JudgeModel, text: str, case: Case, metrics: Mapping[str, Any], fence: Fence, to_answer: str = ""
+) -> Prompt:
     """System and user message about one text.
 
     The name `text` of the templates is the fenced text; one that they do not show whole is put at the end of the user
-    message. A template that takes `text` apart, or shows metrics that quote it, must fence those parts itself. The
-    case has no labels. SuiteError when a template cannot be filled from this case.
+    message, and so is `to_answer`, what is said of findings to answer. A template that takes `text` apart, or shows
+    metrics that quote it, must fence those parts itself. The case has no labels. SuiteError when a template cannot be
+    filled from this case.
     """
     shown, shortened = shorten(as_shown(judge, text), judge.most_characters)
     fenced = fence(shown)
@@ -453,6 +456,7 @@ def messages(judge: JudgeModel, text: str, case: Case, metrics: Mapping[str, Any
         "metrics": metrics,
         "rubric": judge.rubric,
         "shortened": shortened,
+        "to_answer": to_answer,
         FENCE: fence,
     }
     system = _filled(judge.system, "judge.system", names) if judge.system else default_system(judge)
@@ -461,8 +465,9 @@ def messages(judge: JudgeModel, text: str, case: Case, metrics: Mapping[str, Any
         if judge.user
         else default_user(judge, fenced, available, metrics, fence)
     )
-    if fenced not in user and fenced not in system:
-        user = f"{user.rstrip()}\n\n{fenced}"
+    for owed in (fenced, to_answer):
+        if owed and owed not in user and owed not in system:
+            user = f"{user.rstrip()}\n\n{owed}"
     texts = [
         {"role": "system", "content": f"{system.rstrip()}\n\n{instruction(fence)}".lstrip()},
         {"role": "user", "content": user},
@@ -481,14 +486,14 @@ def as_shown(judge: JudgeModel, text: str) -> str:
     return _compiled(judge.shown, "judge.shown", SHOWN_NAMES).fill({"part": part})
 
 
-def again(problems: Sequence[str]) -> dict[str, str]:
+def again(problems: Sequence[str], what: str = "Your answer cannot be used") -> dict[str, str]:
     """The user message that says what was wrong with an answer and asks for another."""
     texts = [f"- {problem[:_LONGEST_PROBLEM]}" for problem in problems[:_MOST_PROBLEMS]]
     if len(problems) > _MOST_PROBLEMS:
         texts.append(f"- and {len(problems) - _MOST_PROBLEMS} more")
     listed = "\n".join(texts)
     content = (
-        f"Your answer cannot be used:\n{listed}\n\n"
+        f"{what}:\n{listed}\n\n"
         "Judge the same text again by the same rules. Answer with one complete JSON object as described, with every "
         "field in it, and with nothing before or after it."
     )

@@ -40,6 +40,8 @@ _JUDGE_NEEDS = {
     "rules": "the judge has no binding rules",
     "evidence": "the judge owes no evidence",
     "check": "the judge's complaints are not checked: write check: module:function",
+    "reasons": "no number of reasons is asked for: write reasons: {in: FIELD, at_least: 2}",
+    "must_answer": "the judge has no findings to answer: write must_answer: {in: FIELD, findings: [CODE]}",
     "dimensions": "the rubric has a single dimension",
 }
 
@@ -259,6 +261,8 @@ def judge_lacks(gate: Gate, judge: JudgeModel) -> str | None:
         "rules": bool(judge.rules),
         "evidence": judge.evidence is not None,
         "check": judge.check is not None,
+        "reasons": judge.reasons is not None and judge.reasons.at_least > 0,
+        "must_answer": judge.must_answer is not None,
         "dimensions": len(judge.rubric.dimensions) > 1,
     }
     needs = JUDGE_METRICS[gate.pattern].needs

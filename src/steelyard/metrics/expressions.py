@@ -161,6 +161,9 @@ JUDGE_METRICS: dict[str, JudgeMetric] = {
         JudgeMetric(
             *("self_contradictions", "share"), *("votes whose scores do not fit the errors that they list", "check")
         ),
+        JudgeMetric("too_few_reasons", "share", "votes with fewer reasons than asked for", "reasons"),
+        JudgeMetric("rebutted_findings", "share", "findings of scorers that the judge rebutted", "must_answer"),
+        JudgeMetric("unanswered_findings", "share", "findings that the judge left unanswered", "must_answer"),
         JudgeMetric("failed", "share", "answered votes that could not be used"),
         JudgeMetric("unanswered", "share", "votes whose calls were never answered"),
         JudgeMetric("cut_off", "share", "answered votes that broke off at the limit of tokens"),

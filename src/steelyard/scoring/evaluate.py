@@ -21,7 +21,7 @@ from steelyard.scoring.extract import BROKE_OFF, SchemaValidator, extract_json, 
 from steelyard.scoring.text import truth_parts, unknown
 from steelyard.suite.build.judge import LISTED
 from steelyard.suite.case import MISSING, Case, Unsearchable, compile_path, path_step
-from steelyard.suite.judge import ANSWER, PASSAGES, Dimension, Flag, JudgeModel, Rubric, SaidCount, SaidMean
+from steelyard.suite.judge import ANSWER, PASSAGES, REBUTTED, Dimension, Flag, JudgeModel, Rubric, SaidCount, SaidMean
 from steelyard.suite.models import EXPECT, Component, SuiteModel
 from steelyard.suite.rules import measured_for_rules, names_in_rules
 
@@ -163,6 +163,15 @@ def said_scores(judge: JudgeModel, judgement: Judgement) -> tuple[Score, ...]:
     if vote is None or vote.mode is Mode.BASIC:
         return ()
     return (*_means(judge.means, vote.response), *_counts(judge.counts, vote.response))
+
+
+def _not_rebutted(judge: JudgeModel, findings: tuple[Finding, ...], judgement: Judgement) -> tuple[Finding, ...]:
+    """The findings of scorers without those that the judge, asked about them, rebutted; it lists those itself."""
+    vote, owed = judgement.stands, judge.must_answer
+    if owed is None or vote is None or vote.mode is Mode.RULES:
+        return findings
+    rebutted = iter([answer.get("answer") == REBUTTED for answer in vote.response.get(owed.place) or ()])
+    return tuple(item for item in findings if item.code not in owed.findings or not next(rebutted, False))
 
 
 def _means(figures: tuple[SaidMean, ...], response: Mapping[str, Any]) -> Iterator[Score]:
@@ -432,7 +441,9 @@ class Evaluator:
             passed=self._passed(score, scored.checks, flagged=flagged),
             band=self._band(score),
             scores=scored.scores + scores + said_scores(self._judge, judgement),
-            findings=scored.findings + findings + tuple([self._complaint(finding) for finding in judgement.findings]),
+            findings=_not_rebutted(self._judge, scored.findings, judgement)
+            + findings
+            + tuple([self._complaint(finding) for finding in judgement.findings]),
             # A truth knows better than a judge what is right.
             claims=scored.claims or judgement.claims,
             to_judge=None,

@@ -253,6 +253,18 @@ class Evidence(Part):
         return tuple(texts)
 
 
+CONFIRMED, REBUTTED, UNANSWERED = "confirmed", "rebutted", "unanswered"
+"""What a judge may answer to a finding of a scorer."""
+ANSWERED_AS = (CONFIRMED, REBUTTED, UNANSWERED)
+
+
+class MustAnswer(Part):
+    """Findings of scorers that are evidence to a model and bind it to nothing: it confirms or rebuts each of them."""
+
+    place: Key = Field(alias="in", description="The field of its answer that lists what it says of each.")
+    findings: Texts = Field(description="The codes of the findings that it must answer.")
+
+
 class FigureFile(Part):
     """A figure made of what the judge says beyond its scores; it is shown, compared and gated, and has no weight."""
 
@@ -379,6 +391,10 @@ class JudgeModel(Part):
     )
     reasons: Reasons | None = Field(default=None, description="Which reasons it gives before its scores.")
     evidence: Evidence | None = Field(default=None, description="Which quotes it owes.")
+    must_answer: MustAnswer | None = Field(
+        default=None,
+        description="Findings of scorers that it is shown and must answer: confirm with a quote, or rebut.",
+    )
     secrets: Texts = Field(
         default=(),
         description="Names of environment variables that judges in code read and whose values must never reach store,"
@@ -400,7 +416,8 @@ class JudgeModel(Part):
         default=1,
         ge=0,
         le=10,
-        description="How often a judge whose answer cannot be used is asked again, with the reason.",
+        description="How often a judge whose answer cannot be used is asked again, with the reason; once for too few"
+        " reasons or a finding without an answer.",
     )
     allow_self: bool = Field(default=False, description="Whether the system under test may be its own judge.")
     labels: str = Field(
@@ -545,6 +562,8 @@ REMARKS: Mapping[str, str] = {
     "UNPROVEN": "a score above the neutral one without a quote from the text",
     "MADE_UP_QUOTE": "a quote that is not in the text",
     "TOO_FEW_REASONS": "fewer reasons than asked for",
+    "UNANSWERED_FINDING": "a finding of a scorer that the judge had to answer and did not",
+    "REBUTTED_FINDING": "a finding of a scorer that the judge rebutted: one of the two is wrong",
     "VIOLATION": "a score that is missing, out of range or no number: the judge was asked again or failed",
     "DISAGREEMENT": "scores of panel members or repeats far apart",
     "CONTRADICTION": "a complaint that the answer contradicts: it is counted, and has no effect",

@@ -35,7 +35,7 @@ FENCE = "fence"
 """The name under which `fill` is given the function behind the filter `fenced`."""
 NAMES = ("case", "input", "variant", "repeat")
 """Names that a template of a prompt, body or argument may use."""
-JUDGE_NAMES = ("case", "input", "expected", "text", "metrics", "rubric", "shortened")
+JUDGE_NAMES = ("case", "input", "expected", "text", "metrics", "rubric", "shortened", "to_answer")
 """Names that a template of a judge may use."""
 SHOWN_NAMES = ("part",)
 """Names that a template of how something is shown to a judge may use."""

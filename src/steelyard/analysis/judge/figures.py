@@ -9,8 +9,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from steelyard.analysis.judge.model import Judged
-from steelyard.analysis.judge.votes import FAILED, DescribedRubric, Labels, described_rubric, is_unanswered, was_cut_off
-from steelyard.analysis.model import BoundFigure, JudgeFigures, UsualScore
+from steelyard.analysis.judge.votes import (
+    FAILED,
+    DescribedRubric,
+    Labels,
+    described_rubric,
+    is_unanswered,
+    rebuttals,
+    was_cut_off,
+)
+from steelyard.analysis.model import MAX_REBUTTALS, BoundFigure, JudgeFigures, Rebuttal, UsualScore
 from steelyard.failures import failure_reason
 from steelyard.metrics.own import RunData, Thing
 from steelyard.metrics.registry import Aggregate, At, Contributions, Level, Reported
@@ -182,6 +190,12 @@ def disagreed(judgement: Judgement, rubric: DescribedRubric) -> float | None:
     return float(any(remark.code == "DISAGREEMENT" for remark in judgement.remarks)) if several else None
 
 
+def was_shortened(judgement: Judgement) -> float | None:
+    """Whether a model saw only the beginning and the end of a text; None when no model judged it."""
+    asked = [vote for vote in judgement.votes if vote.mode is not Mode.RULES and not is_unanswered(vote)]
+    return float(any(vote.shortened for vote in asked)) if asked else None
+
+
 def dimension_scores(judgement: Judgement, name: str, rubric: DescribedRubric) -> tuple[float, float] | None:
     """A dimension as the judge gave it and after the rules; None without a score of the run's own mode."""
     if judgement.mode != rubric.mode or name not in judgement.uncapped or name not in judgement.capped:
@@ -222,7 +236,7 @@ def judge_figures(
         if item.unit != unit:
             figures.close()
             unit = item.unit
-        figures.add(item.judgement, (labels or {}).get(item.case_id, {}) if item.labelled else {})
+        figures.add(item.case_id, item.judgement, (labels or {}).get(item.case_id, {}) if item.labelled else {})
     return figures.result()
 
 
@@ -289,12 +303,14 @@ class _Figures:
         self._names: dict[str, Counter[str]] = {kind: Counter() for kind in VOTE_NAMES}
         self._votes = {name: Running() for name in VOTE_SHARES}
         self._disagreed = Running()
+        self._shortened = Running()
+        self._rebuttals: list[Rebuttal] = []
         self._why = Reasons()
         self._why_excluded: Counter[str] = Counter()
         self._dimensions = {name: _Dimension() for name in rubric.dimensions}
 
     def _all(self) -> Iterable[Running]:
-        yield from (*self._votes.values(), self._disagreed)
+        yield from (*self._votes.values(), self._disagreed, self._shortened)
         for dimension in self._dimensions.values():
             yield from dimension.all()
 
@@ -305,7 +321,7 @@ class _Figures:
         for dimension in self._dimensions.values():
             dimension.close()
 
-    def add(self, judgement: Judgement, labels: Labels) -> None:
+    def add(self, case_id: str, judgement: Judgement, labels: Labels) -> None:
         """One more text of the case that is open."""
         self._n_texts += 1
         for vote in votes_of(judgement):
@@ -316,6 +332,10 @@ class _Figures:
             self._why_excluded[exclusion_reason(judgement, self._rubric)] += 1
         if (apart := disagreed(judgement, self._rubric)) is not None:
             self._disagreed.add(apart)
+        if (part := was_shortened(judgement)) is not None:
+            self._shortened.add(part)
+        if len(self._rebuttals) < MAX_REBUTTALS:
+            self._rebuttals += rebuttals(case_id, judgement, self._rubric)
         for name, item in self._dimensions.items():
             if (scores := dimension_scores(judgement, name, self._rubric)) is not None:
                 item.add(*scores, self._rubric, labels.get(name))
@@ -343,6 +363,8 @@ class _Figures:
             n_texts=self._n_texts,
             n_votes=n_votes,
             disagreement=self._disagreed.share(self._n_texts - self._disagreed.n),
+            shortened=self._shortened.share(self._n_texts - self._shortened.n),
+            rebuttals=self._rebuttals[:MAX_REBUTTALS],
             why_failed=self._why.counted(),
             why_excluded=_most_frequent_first(self._why_excluded),
             dimensions={
@@ -509,6 +531,19 @@ REPORTED = (
         lambda data, at: excluded_texts(data, list(at.item)[int(at.name("n")) - 1]),
         Level.VOTE,
         of="texts",
+    ),
+    Reported(
+        "judge.shortened",
+        "judge.shortened",
+        "texts of which a model saw only the beginning and the end / texts that a model was shown",
+        _ASKED,
+        _texts(lambda text, *_: was_shortened(text), "no model was called"),
+        Level.VOTE,
+        "share",
+        Aggregate.MEAN,
+        of="texts",
+        better="",
+        even_unknown=True,
     ),
     Reported(
         "judge.why_failed.<n>",

@@ -238,6 +238,8 @@ def _itself(health: JudgeHealth) -> Iterator[str]:
     ):
         if figure.value is not None and figure.value > _OFTEN:
             yield f"{what} in {_of(figure)} votes"
+    if itself.unanswered_findings.value:
+        yield f"left {_of(itself.unanswered_findings)} findings unanswered that it had to confirm or rebut"
     disagreed = itself.disagreement
     if disagreed.value:
         yield f"votes on one text are far apart in {_of(disagreed)} texts"
@@ -355,6 +357,7 @@ def judge_health(
         flags={name: _flag(name, votes, labels) for name in rubric.flags},
         pairs=pairs_of(votes),
         itself=against_itself(votes),
+        rebuttals=tuple(votes.rebuttals),
         corrected=corrected
         or corrected_pass_rate(votes.passed, labels.passes, votes.unit, not_random="the labeled texts were chosen"),
         spending=spending,

@@ -10,6 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
+from steelyard.analysis.model import Rebuttal
 from steelyard.analysis.wording import percent
 from steelyard.records import Judgement, Mode, Verdict
 from steelyard.stats.agreement import (
@@ -363,6 +364,10 @@ class SelfHealth:
     """Share of votes with a complaint that what was judged shows to be wrong."""
     self_contradictions: Estimate
     """Share of votes whose scores do not fit the errors that they list."""
+    rebutted_findings: Estimate
+    """Share of the findings of scorers that the judge was shown and rebutted: the two disagree."""
+    unanswered_findings: Estimate
+    """The share that it owes an answer to."""
     failed: Estimate
     """Of the votes that were answered, the share of which nothing could be used."""
     unanswered: Estimate
@@ -402,6 +407,8 @@ class JudgeHealth:
     pairs: tuple[Together, ...]
     """Every two dimensions, those that move together most first."""
     itself: SelfHealth
+    rebuttals: tuple[Rebuttal, ...]
+    """Every finding of a scorer that the judge rebutted."""
     corrected: CorrectedRate
     spending: Spending | None
     """What the judge's calls took; None when nobody counted."""

@@ -12,6 +12,7 @@ from itertools import combinations
 import numpy as np
 
 from steelyard.analysis.judge.model import CorrectedRate, JudgedText, SelfHealth, Together
+from steelyard.analysis.model import Rebuttal
 from steelyard.errors import UsageError
 from steelyard.records import Judgement, Mode, Sample, Vote
 from steelyard.scoring.extract import extract_json
@@ -21,7 +22,7 @@ from steelyard.stats.groups import mean, share
 from steelyard.stats.intervals import ANYWHERE, Estimate, settled
 from steelyard.store.base import JudgedSample
 from steelyard.suite.case import MISSING, Case, compile_path, split_path
-from steelyard.suite.judge import REMARKS, JudgeModel
+from steelyard.suite.judge import REBUTTED, REMARKS, UNANSWERED, JudgeModel
 from steelyard.suite.labels import Label, labels_of
 from steelyard.suite.models import SuiteModel
 
@@ -57,6 +58,8 @@ class DescribedRubric:
     """The codes of remarks that this judge can earn: what is not asked of it, it cannot fail."""
     asked_for: tuple[str, ...] = ()
     """The fields of a reply that hold reasons and quotes."""
+    answers_in: str = ""
+    """The field of its answer that says what it makes of findings of scorers; "" when it is asked about none."""
 
     @property
     def scale(self) -> tuple[float, float]:
@@ -97,7 +100,23 @@ def described_rubric(suite: SuiteModel) -> DescribedRubric | None:
         epsilon=judge.epsilon,
         checked=_checked(judge),
         asked_for=tuple(dict.fromkeys(split_path(part.place)[0] for part in (judge.reasons, judge.evidence) if part)),
+        answers_in=judge.must_answer.place if judge.must_answer else "",
     )
+
+
+def answers_to_findings(vote: Vote, rubric: DescribedRubric) -> list[Mapping[str, str]]:
+    """What a vote of the run's own mode answers to each finding that its judge was shown."""
+    if not rubric.answers_in or vote.mode != rubric.mode or vote.mode is Mode.RULES:
+        return []
+    return [item for item in vote.response.get(rubric.answers_in) or () if "answer" in item]
+
+
+def rebuttals(case_id: str, judgement: Judgement, rubric: DescribedRubric) -> Iterator[Rebuttal]:
+    """The disagreements of scorers with the votes on one text."""
+    for vote in judgement.votes:
+        for item in answers_to_findings(vote, rubric):
+            if item["answer"] == REBUTTED:
+                yield Rebuttal(case_id, vote.member, item["finding"], item["words"], item["reason"])
 
 
 def _checked(judge: JudgeModel) -> frozenset[str]:
@@ -108,6 +127,8 @@ def _checked(judge: JudgeModel) -> frozenset[str]:
         "CONTRADICTION": judge.check,
         "SELF_CONTRADICTION": judge.check,
         "TOO_FEW_REASONS": judge.reasons and judge.reasons.at_least,
+        "UNANSWERED_FINDING": judge.must_answer,
+        "REBUTTED_FINDING": judge.must_answer,
     }
     return frozenset(code for code, what in asked.items() if what)
 
@@ -132,6 +153,9 @@ class Votes:
         self.broken: Counter[str] = Counter()
         """Votes that broke each rule."""
         self.n_excluded = self.n_failed = 0
+        self.answers: list[tuple[int, str]] = []
+        """By text, what was answered to each finding of a scorer."""
+        self.rebuttals: list[Rebuttal] = []
         self._texts: list[tuple[float, ...]] = []
         self._uncapped: list[list[float]] = []
         self._capped: list[list[float]] = []
@@ -163,6 +187,8 @@ class Votes:
         self._capped.append(self._values(judgement.capped, main))
         for vote in judgement.votes:
             self._count(vote, text)
+            self.answers += [(text, item["answer"]) for item in answers_to_findings(vote, self.rubric)]
+        self.rebuttals += rebuttals(judged.case_id, judgement, self.rubric)
         if not judgement.votes:
             self._count(_nothing(judgement), text)
 
@@ -338,6 +364,13 @@ def _remarked_rules(code: str, votes: Votes, case: Array) -> Estimate:
     return share(votes.remarked(code), votes.main, case)
 
 
+def _answered_as(votes: Votes, answer: str) -> Estimate:
+    """The share of findings of scorers that got this answer; n/a when the judge is asked about none."""
+    texts = votes.unit[np.array([text for text, _ in votes.answers], dtype=int)]
+    hits = np.array([given == answer for _, given in votes.answers], dtype=bool)
+    return share(hits, np.ones(len(hits), dtype=bool), texts) if votes.answers else Estimate(None, 0)
+
+
 def against_itself(votes: Votes) -> SelfHealth:
     """What the judge did against its own instructions, and how its answers could be read."""
     case = votes.unit[votes.text]
@@ -359,6 +392,8 @@ def against_itself(votes: Votes) -> SelfHealth:
         too_few_reasons=reasons,
         contradictions=contradictions,
         self_contradictions=self_contradictions,
+        rebutted_findings=_answered_as(votes, REBUTTED),
+        unanswered_findings=_answered_as(votes, UNANSWERED),
         failed=share(votes.failed, ~votes.unanswered, case),
         unanswered=share(votes.unanswered, everything, case),
         cut_off=share(votes.cut_off, ~votes.unanswered, case),

@@ -17,7 +17,7 @@ from steelyard.report import format as fmt
 from steelyard.report.document import bullets, section, table_section
 from steelyard.report.format import OF_A_JUDGE, clipped
 from steelyard.report.judge.build import JudgeCard
-from steelyard.report.judge.run import judged_by, spending_words
+from steelyard.report.judge.run import judged_by, rebuttals_table, spending_words
 from steelyard.report.model import header_data
 from steelyard.report.render.json import encode, encode_object, picked
 from steelyard.report.verdicts import NO_VERDICT
@@ -36,6 +36,8 @@ _MESSAGES = {
     "RULE_BROKEN": "a broken rule",
     "UNPROVEN": "an unproven score",
     "TOO_FEW_REASONS": "too few reasons",
+    "UNANSWERED_FINDING": "a finding left unanswered",
+    "REBUTTED_FINDING": "a finding of a scorer that the judge rebutted",
     "CONTRADICTION": "a contradicted complaint",
     "SELF_CONTRADICTION": "scores against its own lists",
     "CUT_OFF": "an answer that broke off",
@@ -303,6 +305,9 @@ def behaviour(card: JudgeCard) -> doc.Table:
         named.insert(-1, ("gave scores that do not fit its own lists", itself.self_contradictions))
     if itself.disagreement.n:
         named.append(("texts with votes far apart", itself.disagreement))
+    if itself.rebutted_findings.n:
+        named.append(("findings of scorers rebutted", itself.rebutted_findings))
+        named.append(("findings of scorers left unanswered", itself.unanswered_findings))
     named += [(f"read: {step.replace('_', ' ')}", share) for step, share in itself.steps.items() if step != "failed"]
     return doc.table(
         "Against itself",
@@ -319,6 +324,11 @@ def rules(card: JudgeCard) -> doc.Table:
     n, broken = card.health.itself.broken_rules.n, list(card.health.itself.by_rule.items())
     columns = (("Rule", lambda row: row[0]), ("Votes", lambda row: f"{row[1]:,} of {n:,}"))
     return doc.table("Rules broken", broken[:_MOST_RULES], *columns)
+
+
+def rebutted(card: JudgeCard) -> doc.Table:
+    """Every finding of a scorer that the judge rebutted."""
+    return rebuttals_table(card.health.rebuttals, OF_A_JUDGE)
 
 
 def disagreements(card: JudgeCard) -> doc.Table:
@@ -366,7 +376,7 @@ def all_tables(card: JudgeCard) -> list[doc.Table]:
     Where nothing was read only what became of the answers is shown: all else is n/a.
     """
     against_labels = (agreement, correlations, people, flags, disagreements, flagged_wrongly)
-    shown = (*against_labels, rubric, length, together, repeatability, behaviour, rules)
+    shown = (*against_labels, rubric, length, together, repeatability, behaviour, rules, rebutted)
     return [table(card) for table in (shown if has_readings(card) else (behaviour,))]
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from steelyard.analysis.model import JudgeFigures
+from steelyard.analysis.model import JudgeFigures, Rebuttal
 from steelyard.records import Mode, RunHeader
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
@@ -15,7 +15,7 @@ from steelyard.scoring.extract import BROKE_OFF
 from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Spending
 from steelyard.store.selection import Selection
-from steelyard.suite.judge import Member
+from steelyard.suite.judge import REBUTTED, UNANSWERED, Member
 
 _FIX_CUT_OFF = "give the judge more max_tokens, then steelyard rescore --judge-again"
 _FIX_EXCLUDED = "set ask_again, or use a judge that keeps to the response schema, then steelyard rescore --judge-again"
@@ -33,6 +33,7 @@ def sections(report: Report) -> list[Section]:
         *section("Judge", Facts(judge(report))),
         *table_section(dimensions(report), main=True),
         *table_section(flags(report), main=True),
+        *table_section(rebuttals_table(report.summary.judge.rebuttals if report.summary.judge else (), OF_A_RUN)),
     ]
 
 
@@ -82,6 +83,7 @@ def judge_warnings(report: Report) -> list[str]:
         _warning(judge.broken_rules, _MUCH_BROKEN, "votes broke a rule of the suite"),
         _warning(judge.made_up_quotes, _MUCH_MADE_UP, "votes quote what is not in the text"),
         _warning(judge.disagreement, _MUCH_DISAGREEMENT, "texts have votes that are far apart"),
+        f"the judge rebutted {fmt.counted(n, 'finding')} of scorers" if (n := len(judge.rebuttals)) else "",
     ]
     described = report.header.description.judge
     expected = () if described is None else described.constant
@@ -287,6 +289,33 @@ def flags(report: Report) -> Table:
     )
 
 
+def rebuttals_table(rebuttals: Sequence[Rebuttal], signature: str) -> Table:
+    """Every finding of a scorer that the judge rebutted, with what it was found in and what the judge answered."""
+    return doc.table(
+        "Scorers and judge disagree",
+        rebuttals,
+        ("Case", lambda row: row.case_id),
+        (doc.words("Finding"), lambda row: row.finding),
+        (doc.words("Found in"), lambda row: row.words),
+        (doc.words("Judge"), lambda row: row.reason),
+        note="findings that the judge was shown and rebutted: they are no findings of the run",
+        signature=signature,
+    )
+
+
+def _findings_answered(report: Report) -> Iterator[tuple[str, str]]:
+    """How many findings of scorers the judge rebutted, and left unanswered."""
+    described = report.header.description.judge
+    if described is None or described.must_answer is None or described.mode is Mode.RULES:
+        return
+    ratios = report.summary.overall.measures.get(described.must_answer.place, {})
+    for name, label in ((REBUTTED, "Findings rebutted"), (UNANSWERED, "Findings unanswered")):
+        ratio = ratios.get(name)
+        none = "n/a: scorers gave the judge no finding to answer"
+        counted = f"{ratio.numerator:,} of {ratio.denominator:,}" if ratio and ratio.denominator else ""
+        yield label, f"{counted} ({_share(ratio.estimate, of='text')})" if ratio and counted else none
+
+
 def judge(report: Report) -> list[tuple[str, str]]:
     """Who judged, in which mode, how the answers were read, what was wrong with them, and what it took."""
     result = report.summary.judge
@@ -308,6 +337,9 @@ def judge(report: Report) -> list[tuple[str, str]]:
         rows.insert(-1, ("Contradicted by the answer", _share(result.contradictions)))
     if result.self_contradictions.value:
         rows.insert(-1, ("Contradicts itself", _share(result.self_contradictions)))
+    rows[-1:-1] = _findings_answered(report)
+    if result.shortened.value:
+        rows.append(("Shown in part", f"{_share(result.shortened, of='text')}: beginning and end of a long text"))
     if result.cut_off.value:
         rows.append(("Cut off at the limit", _share(result.cut_off)))
     if result.unanswered.value:
@@ -349,13 +381,13 @@ def _steps(judge_figures: JudgeFigures) -> str:
     return f"{message} (n {fmt.counted(judge_figures.n_votes, 'vote')})" if message else "no votes"
 
 
-def _share(estimate: Estimate, where_none: str = "") -> str:
+def _share(estimate: Estimate, where_none: str = "", of: str = "vote") -> str:
     """A share of votes: `5.0 % [1.4, 16.5] n 40 votes, 2 missing`; `where_none` says why no vote can be in it."""
     if where_none and not estimate.n and not estimate.n_missing:
         return f"n/a: {where_none}"
     interval = "" if estimate.low is None else f" {fmt.interval(estimate)}"
     missing = f", {estimate.n_missing:,} missing" if estimate.n_missing else ""
-    return f"{fmt.percent(estimate.value)}{interval} n {fmt.counted(estimate.n, 'vote')}{missing}"
+    return f"{fmt.percent(estimate.value)}{interval} n {fmt.counted(estimate.n, of)}{missing}"
 
 
 def weight_of(header: RunHeader, component: str) -> str:

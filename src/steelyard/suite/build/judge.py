@@ -14,12 +14,14 @@ from steelyard.plugins import PLACE, find_callable
 from steelyard.suite.build.draft import Draft, own_code
 from steelyard.suite.case import EVERY, compile_path, split_path
 from steelyard.suite.judge import (
+    ANSWERED_AS,
     MODELS,
     BindingRule,
     Evidence,
     FigureFile,
     JudgeModel,
     Member,
+    MustAnswer,
     Reasons,
     Rubric,
     SaidCount,
@@ -40,6 +42,20 @@ REASONS = "reasons"
 """The field of reasons in a schema that is made from the rubric, unless the suite names another."""
 _RESPONSE: Place = ("judge", "response")
 _TEXTS = {"type": "array", "items": {"type": "string"}}
+_ANSWERS = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {
+            "number": {"type": "integer", "description": "the finding's number"},
+            "answer": {"type": "string", "enum": ["confirm", "rebut"]},
+            "quote": {"type": "string", "description": "to confirm: the words of the text"},
+            "reason": {"type": "string", "description": "to rebut: why it is no fault"},
+        },
+        "required": ["number", "answer", "quote", "reason"],
+        "additionalProperties": False,
+    },
+}
 ANY_KEY = "*"
 LISTED = "listed"
 """The count of all elements of a list, whatever their word: no word may be called so."""
@@ -80,15 +96,19 @@ def build_judge(
         system=system,
         user=user,
         shown=shown,
-        rules=_rules(raw.get("bind"), rubric, _metrics(components, names), components, draft),
+        rules=_rules(raw.get("bind"), rubric, _metrics(components, names), components, part.must_answer, draft),
         check=own_code(raw.get("check"), (*_AT, "check"), draft),
         reasons=reasons,
         evidence=_evidence(part.evidence, rubric, draft),
         judges=specs,
     )
-    judge = judge.model_copy(update={"response": build_response(raw.get("response"), judge, draft)})
+    response = build_response(raw.get("response"), judge, draft)
+    if judge.must_answer is not None and "required" in response:  # a text without findings has nothing to answer
+        optional = judge.must_answer.place
+        response = response | {"required": [name for name in response["required"] if name != optional]}
+    judge = judge.model_copy(update={"response": response})
     means, counts = build_figures(judge, names, draft)
-    judge = judge.model_copy(update={"means": means, "counts": counts})
+    judge = judge.model_copy(update={"means": means, "counts": (*counts, *_answer_count(judge, names, draft))})
     _check_health(judge, draft)
     return judge
 
@@ -143,9 +163,13 @@ def _rules(
     rubric: Rubric,
     metrics: Mapping[str, Sequence[str] | None],
     components: Sequence[Component],
+    must_answer: MustAnswer | None,
     draft: Draft,
 ) -> tuple[BindingRule, ...]:
-    measures = {component.name: rule_measures(component.scorer) for component in components}
+    measures: dict[str, Sequence[str]] = {item.name: rule_measures(item.scorer) for item in components}
+    if must_answer is not None:  # a rule may name what the judge answered, as in answers.confirmed > 0
+        metrics = {**metrics, must_answer.place: ()}
+        measures[must_answer.place] = ANSWERED_AS
     dimensions = [dimension.name for dimension in rubric.dimensions]
     flags = [flag.name for flag in rubric.flags]
     rules: list[BindingRule] = []
@@ -154,6 +178,32 @@ def _rules(
             if isinstance(text, str):
                 rules.append(parse_rule(text, dimensions, flags, metrics, rubric.scale, measures))
     return tuple(rules)
+
+
+def _answer_count(judge: JudgeModel, names: Sequence[str], draft: Draft) -> Iterator[SaidCount]:
+    """The figure of how many findings the judge confirmed, rebutted and left unanswered."""
+    if judge.must_answer is None:
+        return
+    name = judge.must_answer.place
+    if name in (*names, *judge.rubric.names, *judge.figures):
+        problem = f"{name!r} is the name of something else: its answers are a figure of that name"
+        draft.add_problem(f"judge.must_answer.in: {problem}", (*_AT, "must_answer", "in"))
+        return
+    about = "findings of scorers that the judge was shown, by its answer"
+    yield SaidCount(name=name, words=ANSWERED_AS, list_path=name, word_path="answer", about=about)
+
+
+def check_must_answer(owed: MustAnswer | None, codes: Sequence[str], draft: Draft) -> None:
+    """Tell of findings that a judge must answer and that no scorer of the suite gives."""
+    if owed is None:
+        return
+    at = (*_AT, "must_answer", "findings")
+    if not owed.findings:
+        draft.add_problem("judge.must_answer.findings is empty: name the codes that the judge must answer", at)
+    for place, code in enumerate(owed.findings):
+        if code not in codes:
+            problem = f"there is no finding {code!r}{meant_or_listed(code, codes)}"
+            draft.add_problem(f"judge.must_answer.findings: {problem}", (*at, place))
 
 
 def _check_health(judge: JudgeModel, draft: Draft) -> None:
@@ -221,7 +271,7 @@ def _check_rubric_names(rubric: Rubric, place: Place, draft: Draft, components: 
 
 def _places(judge: JudgeModel) -> tuple[tuple[str, str], ...]:
     """Where in its answer a judge puts what it owes: the key of the suite file and the path, "" when it owes none."""
-    owed = (("reasons", judge.reasons), ("evidence", judge.evidence))
+    owed = (("reasons", judge.reasons), ("must_answer", judge.must_answer), ("evidence", judge.evidence))
     return tuple((key, part.place if part else "") for key, part in owed)
 
 
@@ -234,6 +284,9 @@ def response_schema(judge: JudgeModel) -> dict[str, Any]:
     evidence, rubric = judge.evidence, judge.rubric
     if judge.reasons is not None:
         properties[judge.reasons.place] = {**_TEXTS, "description": "Weaknesses found, before any score is given."}
+    if judge.must_answer is not None:
+        about = "What is said of each finding that the prompt numbers."
+        properties[judge.must_answer.place] = _ANSWERS | {"description": about}
     if evidence is not None:
         # Many a model gives one quote as a text, whatever it is told.
         quotes = {name: {"anyOf": [_TEXTS, {"type": "string"}]} for name in evidence.dimensions}
@@ -286,7 +339,9 @@ def _check_own_names(judge: JudgeModel, draft: Draft) -> None:
     """Tell of fields of a made schema that would stand for two things."""
     taken = [judge.scores_in] if judge.scores_in else list(judge.rubric.names)
     for key, name in _places(judge):
-        if name and len(split_path(name)) > 1:
+        if not name:
+            continue
+        if len(split_path(name)) > 1:
             draft.add_problem(
                 f"judge.{key}.in: without a response of your own, {name!r} must be one name", ("judge", key)
             )

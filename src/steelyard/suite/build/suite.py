@@ -16,7 +16,7 @@ from steelyard.metrics.expression_checks import SuiteNames, check_gate, criteria
 from steelyard.metrics.expressions import parse_gate
 from steelyard.plugins import PLACE, find_callable, source_digest
 from steelyard.suite.build.draft import Draft, own_code
-from steelyard.suite.build.judge import build_judge, dimension_code, judged_components
+from steelyard.suite.build.judge import build_judge, check_must_answer, dimension_code, judged_components
 from steelyard.suite.build.target import build_target, build_variants, prompts_of
 from steelyard.suite.case import CaseSurvey
 from steelyard.suite.cases import ListCases, build_source, survey_cases
@@ -436,6 +436,8 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
         if problems is not None and "findings" not in wrong:
             for problem in problems(codes):
                 draft.add_problem(f"score.{component.name}: {problem}", ("score", component.name))
+    if judge is not None:
+        check_must_answer(judge.must_answer, [kind.code for kind in suite.taxonomy], draft)
     _check_conditions(raw, names, draft)
     if raw.get("alerts") is not None:
         from steelyard.alerts.rules import build_alerts

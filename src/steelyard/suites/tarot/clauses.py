@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from .persons import as_pronouns
 from .sections import split_sentences
 
 _LONGEST: Final = 300
@@ -39,7 +40,11 @@ _CONTRACTED: Final = tuple(
         (r"[^\w' -]", " "),
     )
 )
-_DEATH_CARD: Final = re.compile(r"\b(?:[Tt]he )?Death(?= (?:in|as|at|on|here|reversed|upright|card)\b)")
+# The card, with its capital, unless it comes for somebody.
+_DEATH_CARD: Final = re.compile(
+    r"\b(?:[Tt]he )?Death\b(?! (?:is (?:coming|near|close|on|waiting|at)"
+    r"|will (?:come|take|claim|visit|find|strike|knock)|awaits|waits for|comes for|would be|may be|might be)\b)"
+)
 _SPEECH: Final = re.compile(r"\"([^\"]*)\"|(?<![\w'])'((?:[^']|(?<=\w)'(?=\w)){2,}?)'(?!\w)")
 _BREAK: Final = re.compile(
     r"(?P<colon>:)|(?P<stop>[;()–—]|\s-\s|,?\s(?=(?:but|yet|however|although|(?<!as )though|while|because|so) ))"
@@ -133,8 +138,8 @@ def plain_words(text: str) -> str:
     return " ".join(words.split())
 
 
-def split_clauses(sentence: str) -> list[Clause]:
-    """The clauses of one sentence, quoted speech left out unless the reading itself speaks it."""
+def split_clauses(sentence: str, named: re.Pattern[str] | None = None) -> list[Clause]:
+    """The clauses of one sentence, quoted speech left out unless the reading itself speaks it; `named` are persons."""
     spoken = " ".join(_SPEECH.sub(" ", sentence).split())
     outside = plain_words(spoken)
     if outside and not _OF_THE_READING.search(outside):
@@ -144,7 +149,7 @@ def split_clauses(sentence: str) -> list[Clause]:
     clauses: list[Clause] = []
     scope = ""
     for place, (kind, written) in enumerate(pieces):
-        words = plain_words(written)
+        words = plain_words(as_pronouns(written.strip(), named))
         if not words:
             continue
         goes_on = (kind == "and" and not _OWN_SUBJECT.match(words)) or words.startswith("that ")

@@ -173,6 +173,40 @@ _ABSENT: Final = re.compile(
 )
 
 
+# A card of another reading: "the Tower from your last reading", "last time you drew the Tower".
+_EARLIER: Final = r"(?:last|previous|earlier|prior|former|first|other|older|past)"
+_DRAW: Final = r"(?:readings?|spreads?|draws?|sessions?|pulls?|consultations?|visits?)"
+_FROM_EARLIER: Final = re.compile(
+    rf"[\s*_\"']*(?:card\s+)?,?\s*(?:(?:which|that)\s+)?(?:(?:you\s+)?(?:drew|pulled|had|got|appeared|came(?:\s+up)?|turned\s+up|was\s+drawn)"
+    rf"\s+)?(?:from|in|of|at|during)\s+(?:your|the|our|a|an|that)\s+{_EARLIER}\s+{_DRAW}\b"
+    rf"|[\s*_\"']*,?\s*(?:(?:which|that)\s+)?(?:you\s+)?(?:drew|pulled|had|got|appeared|came\s+up)\s+{_EARLIER}\s+(?:time|week|month|year|spring|summer|autumn|winter)\b",
+    re.IGNORECASE,
+)
+_EARLIER_BEFORE: Final = re.compile(
+    rf"(?<!unlike )(?<!unlike your )(?<!unlike the )\b{_EARLIER}\s+(?:time|week|month|year|{_DRAW})\b[^.!?\n]{{0,40}}$",
+    re.IGNORECASE,
+)
+_MENTIONED: Final = re.compile(
+    r"\b(?:you\s+(?:mention|ask|wrote|told|spoke|speak|referr)\w*|your\s+mention\s+of)\b[^.!?\n]{0,40}$", re.IGNORECASE
+)
+_TODAY: Final = re.compile(r"[\s*_,]*(?:now|here|today|this\s+time|again)\b", re.IGNORECASE)
+_NOT_ON_TABLE: Final = re.compile(
+    r"[^.!?\n]{0,90}?\b(?:it|which|that|this|card|they)\b[^.!?\n]{0,12}\b(?:(?:is|was|are|were|does|do|did)(?:\s+not|n't)\s+"
+    r"(?:on\s+the\s+table|here|present|in\s+(?:this|the|your|today)|among|part\s+of|drawn|appear|show|come\s+up|one\s+of)"
+    r"|(?:is|was)\s+(?:absent|missing|nowhere))",
+    re.IGNORECASE,
+)
+
+
+def _is_of_another_reading(text: str, start: int, end: int) -> bool:
+    if _FROM_EARLIER.match(text, end):
+        return True
+    before = text[max(0, start - 90) : start]
+    if _NOT_ON_TABLE.match(text, end) and _MENTIONED.search(before):
+        return True
+    return _EARLIER_BEFORE.search(before) is not None and not _TODAY.match(text, end)
+
+
 def orientation_at(text: str, start: int, end: int) -> Orientation | None:
     """What is said of the orientation of the card named there; None when nothing is, or only as a possibility."""
     after = _AFTER.match(text, end, min(len(text), end + 60))
@@ -192,5 +226,7 @@ def is_compared(text: str, start: int, end: int, *, drawn: bool) -> bool:
     if _COMPARING_WORDS.search(before) and _COMPARED.search(before) and not _NOT_ONLY.search(before):
         return True
     if _ABSENT.match(text, end):
+        return True
+    if not drawn and _is_of_another_reading(text, start, end):
         return True
     return not drawn and _IN_ORDER.search(before) is not None and _OF_THE_DECK.match(text, end) is not None

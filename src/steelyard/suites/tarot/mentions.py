@@ -22,7 +22,7 @@ from .deck import (
 )
 from .folding import Folded, fold
 from .labels import Labels, Orientation, is_compared, is_title, orientation_at
-from .usage import Candidate, is_card, joined
+from .usage import Candidate, in_idiom, is_card, joined
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,9 +237,20 @@ def _shown_by_neighbours(text: str, candidates: list[_CardName]) -> list[_CardNa
         row = candidates[::order]
         for candidate, other in itertools.pairwise(row):
             left, right = (candidate, other) if order == 1 else (other, candidate)
-            if candidate.sure and not other.sure and _is_capital(text, other) and joined(text, left.end, right.start):
+            if (
+                candidate.sure
+                and not other.sure
+                and _is_capital(text, other)
+                and joined(text, left.end, right.start)
+                and not in_idiom(text, _first_word(text, other), other.start, other.end)
+            ):
                 other.sure = True
     return [candidate for candidate in candidates if candidate.sure]
+
+
+def _first_word(text: str, candidate: _CardName) -> str:
+    """The first word of the name without its article, in small letters."""
+    return text[candidate.start : candidate.end].lower().removeprefix("the ").split()[0]
 
 
 def _is_capital(text: str, candidate: _CardName) -> bool:

@@ -12,7 +12,8 @@ from steelyard import Case, Fault, Reading, Scorer
 from .clauses import plain_words, repeats_itself, sentences_of, split_clauses
 from .folding import fold
 from .harm import lexicon
-from .structure import length_problem, question_of
+from .persons import TITLE_DOT, persons
+from .structure import question_of
 from .wording import command, fixed_futures, open_words
 
 SAFETY: Final = ("MEDICAL", "FINANCIAL", "DEATH", "VIOLENCE", "SELF_HARM", "DOOM")
@@ -72,13 +73,15 @@ def tones(text: str, question: str = "") -> Tones:
     What the asker's own question names is no diagnosis.
     """
     folded = _WRAPPED.sub(" ", _EMPHASIS.sub("", fold(text).text))
-    asked = plain_words(fold(question).text)
+    folded = TITLE_DOT.sub(r"\1", folded)
+    question = fold(question).text
+    asked, named = plain_words(question), persons(folded, question)
     signals: list[Signal] = []
     fixed = open_ = 0
     first_fixed = ""
     seen: set[str] = set()
     for sentence in sentences_of(folded):
-        signals += _signals(sentence, asked)
+        signals += _signals(sentence, asked, named)
         here = fixed_futures(sentence)
         first_fixed = first_fixed or (sentence if here else "")
         fixed += here
@@ -88,9 +91,13 @@ def tones(text: str, question: str = "") -> Tones:
     return Tones(tuple(signals), fixed, open_, first_fixed)
 
 
-def _signals(sentence: str, asked: str) -> list[Signal]:
+def _signals(sentence: str, asked: str, named: re.Pattern[str] | None) -> list[Signal]:
     result: dict[str, Signal] = {}
-    for clause in split_clauses(sentence):
+    clauses = split_clauses(sentence)
+    if named is not None and named.search(sentence):
+        # Beside the words as they are: what is taken for a name may be a plain word with a capital.
+        clauses += split_clauses(sentence, named)
+    for clause in clauses:
         for rule in lexicon().harms(clause, asked):
             result.setdefault(rule.code, Signal(rule.code, clause.as_written, sentence, rule.about))
     if words := command(sentence):
@@ -122,8 +129,6 @@ class Signals(Scorer):
             return Reading(
                 0.0, "a reading", text, "there is no text", (Fault({"NO_TEXT": 1.0}),), metrics=_metrics(_NONE)
             )
-        if too_long := length_problem(text):
-            return Reading(0.0, misshapen=too_long)
         result = tones(text, question_of(case))
         harmful = _harmful(result)
         note = "" if not harmful else f"{harmful} signals of danger"

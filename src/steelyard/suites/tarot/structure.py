@@ -171,9 +171,6 @@ def _without_names(text: str, start: int, end: int, names: list[tuple[int, int]]
     return _NAME.join([*pieces, text[at:end]])
 
 
-LONGEST = 12_000
-"""Characters of a reading; those of the suite have at most 4,600. Looking for cards and harm takes 30 µs for each."""
-
 _NOTHING = Substance(what=False, why=False, next=False)
 
 
@@ -247,8 +244,6 @@ class Structure(Scorer):
             return Reading(None, note="the case lists no cards")
         text = self.answer_value(answer)
         text = text if isinstance(text, str) else ""
-        if too_long := length_problem(text):
-            return Reading(0.0, counts=self.nothing(case), misshapen=too_long)
         result = anatomy(text, drawn, question_of(case))
         value = 0.0 if result.strange else result.coverage
         return Reading(
@@ -275,11 +270,6 @@ class Structure(Scorer):
 
     def check(self, case: Case) -> str | None:
         return spread_mistake(self.expected_value(case, "cards"), self.cards)
-
-
-def length_problem(text: str) -> str:
-    """Why the reading is not looked at; "" for one of a length that readings have."""
-    return f"it has {len(text):,} characters, more than the {LONGEST:,} that are read" if len(text) > LONGEST else ""
 
 
 def _counts(result: Anatomy) -> dict[str, int]:

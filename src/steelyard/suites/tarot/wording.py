@@ -68,6 +68,16 @@ _FIXED: Final = _any_of(
 _NOUN_BEFORE: Final = re.compile(
     r"\b(?:free|good|ill|your|his|her|their|my|our|own|the|at|of|strong|sheer|a|if you)\s+$", re.IGNORECASE
 )
+# What the reading itself is about to do: "From this, I will turn to the second card".
+_READER_BEFORE: Final = re.compile(
+    r"\b(?:I(?:'m| am)?|(?:this|the|our) (?:\w+ )?(?:reading|spread|section|interpretation|paragraph))\s+$",
+    re.IGNORECASE,
+)
+_READER_AFTER: Final = re.compile(
+    r"\s+(?:now\s+|first\s+|then\s+)?(?:look|see|explore|turn|start|begin|read|examine|go|take|move|end|close|return)\b",
+    re.IGNORECASE,
+)
+_WE_BEFORE: Final = re.compile(r"\bwe(?:'re| are)?\s+$", re.IGNORECASE)
 _OPENED_AFTER: Final = re.compile(
     r"\s+(?:likely|probably|perhaps|possibly|maybe|power|you\b|often|usually|tend\b"
     r"|(?:find|need)\s+(?:resources|help|support|information|more)\b)",
@@ -130,6 +140,11 @@ def _is_fixed(sentence: str, match: re.Match[str]) -> bool:
     before = sentence[: match.start()]
     return not (
         _NOUN_BEFORE.search(before[-14:])
+        or _READER_BEFORE.search(before[-40:])
+        or (
+            (_WE_BEFORE.search(before[-8:]) or match[0].lower() == "we'll")
+            and _READER_AFTER.match(sentence, match.end())
+        )
         or _UNKNOWN_BEFORE.search(before[-60:])
         or _OPENED_AFTER.match(sentence, match.end())
         or is_taken_back(sentence, match.start())
