@@ -132,7 +132,7 @@ def test_a_suite_is_described_as_plain_data(full):
         "confidence": None,
         "expect": None,
         "stability": None,
-        "latency": {"below": None, "above": None, "smallest": 0.005, "smallest_share": 0.05},
+        "latency": {"below": None, "above": None, "normal": None, "smallest": 0.005, "smallest_share": 0.05},
         "metrics": [],
         "slices": [],
         "allow": [],
@@ -143,6 +143,7 @@ def test_a_suite_is_described_as_plain_data(full):
         "pending_of": "",
         "n_planned": None,
         "without_truth": [],
+        "uncalled": [],
         "ledger": [],
     }
     assert SuiteModel.from_data(json.loads(json.dumps(full.data()))).data() == full.data()
