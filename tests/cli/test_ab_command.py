@@ -130,6 +130,26 @@ def test_kill_dash_nine_loses_nothing_and_the_decision_is_as_if_it_had_not_happe
     assert {key: resumed[key] for key in ("decided", "quality")} == {key: whole[key] for key in ("decided", "quality")}
 
 
+def test_of_two_processes_that_resume_a_killed_ab_one_makes_the_calls(server, tmp_path):
+    arms = serve(server, a=slowly(bad), b=slowly(good))
+    path = write_arms(tmp_path / "s", server, N)
+    words = ("ab", path, *arms["a"], *arms["b"], "--concurrency", 2, "--json")
+    process = start_steelyard(*words, cwd=tmp_path)
+    wait_for_requests(server, 16)
+    process.kill()
+    process.communicate()
+    earlier = len(server.requests)
+    resumed = [start_steelyard(*words, "--resume", cwd=tmp_path) for _ in range(2)]
+    ends = [(one.communicate(timeout=300)[1], one.returncode) for one in resumed]
+    # 0 is the decision for B, 2 a message.
+    assert sorted(code for _, code in ends) == [0, 2], ends
+    refused = next(message for message, code in ends if code == 2)
+    assert any(text in refused for text in ("taken over", "is still going on", "no unfinished A/B")), refused
+    calls = Counter((seen.path, seen.json["number"]) for seen in list(server.requests)[earlier:])
+    assert max(calls.values()) == 1
+    assert [len(cases) for _, cases in runs_in(tmp_path)] == [N, N]
+
+
 def test_ctrl_c_shows_no_decision_and_says_how_to_go_on(server, tmp_path):
     arms = serve(server, a=slowly(bad), b=slowly(good))
     path = write_arms(tmp_path / "s", server, N)

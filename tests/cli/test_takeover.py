@@ -146,6 +146,35 @@ def test_a_suspended_run_is_taken_over_by_another_host_and_stops_cleanly_when_it
     assert sum(asked(server).values()) <= N + 6
 
 
+def test_of_two_processes_that_resume_with_a_fixed_scorer_one_makes_a_new_run(server, suite, env, tmp_path):
+    process = start_steelyard("run", suite, "--concurrency", 2, cwd=tmp_path, env=env)
+    wait_until(lambda: len(server.requests) >= 8)
+    process.kill()
+    process.communicate()
+    old, samples = stored(env)
+    changed = suite.read_text().replace("exact:", "keywords_or_fuzzy:")
+    assert changed != suite.read_text()
+    suite.write_text(changed)
+    earlier = len(server.requests)
+    server.on("/ask", lambda seen: answer(seen, 0.3))
+    resumed = [start_steelyard("run", suite, "--resume", old.id, cwd=tmp_path, env=env) for _ in range(2)]
+    ends = [(one.communicate(timeout=300)[1], one.returncode) for one in resumed]
+    assert sorted(code for _, code in ends) == [0, 2], ends
+    refused = next(message for message, code in ends if code == 2)
+    assert any(text in refused for text in ("taken over", "is still going on", f"{old.id} was resumed as")), refused
+    calls = Counter(f"c{seen.json['number']}" for seen in list(server.requests)[earlier:])
+    # A commit that was under way when the process was killed may still have been made.
+    assert max(calls.values()) == 1
+    assert {*calls} <= {*all_cases()} - {*samples}
+    store = open_store(env["STEELYARD_STORE"])
+    assert sorted(sample.case_id for sample, _ in store.samples(store.run("LAST").id)) == all_cases()
+    assert len(store.runs()) == 2
+    store.close()
+    again = steelyard("run", suite, "--resume", old.id, cwd=tmp_path, env=env)
+    assert again.returncode == 2
+    assert "with changed scorers: that run has ended" in again.stderr
+
+
 def test_a_closed_terminal_ends_a_run_as_gracefully_as_a_polite_kill(server, suite, tmp_path):
     env = {"STEELYARD_STORE": str(tmp_path / "runs.db")}
     pid, terminal = pty.fork()

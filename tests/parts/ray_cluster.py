@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from itertools import count
 from pathlib import Path
 from typing import Any, Self
 
@@ -140,13 +141,15 @@ def main(port: int, client_port: int) -> None:
     if os.environ.get("STEELYARD_RAY_CLIENT"):
         head["ray_client_server_port"] = client_port
     cluster = Cluster(initialize_head=True, head_node_args=head)
-    second = cluster.add_node(**node)
+    # As on machines of their own: a node unpacks what it is sent once more, also where another one is using it.
+    folders = (f"unpacked-{number}" for number in count())
+    second = cluster.add_node(**node, runtime_env_dir_name=next(folders))
     print(json.dumps({"address": cluster.address}), flush=True)
     for line in sys.stdin:
         if line.strip() == "kill":
             cluster.remove_node(second, allow_graceful=False)
         else:
-            second = cluster.add_node(**node)
+            second = cluster.add_node(**node, runtime_env_dir_name=next(folders))
         print(json.dumps({"done": line.strip()}), flush=True)
     cluster.shutdown()
 
