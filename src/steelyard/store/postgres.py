@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 SCHEMA = "steelyard"
 _MIGRATION_LOCK = 0x5354_4C59
+LONGEST_PAUSE = "30s"
+"""How long a transaction that writes may do nothing before the server ends it; shorter than the wait for its rows."""
 _WRITING_LOCK = _MIGRATION_LOCK + 1
 """Shared by all transactions that write; one that must write alone takes it whole."""
 _BEGIN = f"BEGIN; SELECT pg_advisory_xact_lock_shared({_WRITING_LOCK})"
@@ -143,15 +145,17 @@ class PostgresDatabase(Database):
         return PostgresSession(connection)
 
     def begin_writing(self, session: Session) -> tuple[str, int] | None:
+        # A process that is suspended in the middle does not keep the rows of a run from the one that takes it over.
+        begin = f"{_BEGIN}; SET LOCAL idle_in_transaction_session_timeout = '{LONGEST_PAUSE}'"
         if not self.outlasts:
-            session.execute(_BEGIN)
+            session.execute(begin)
             return None
         # Each transaction leaves its number: after an outage it tells whether a commit without an answer was kept. (The
         # server's own numbers do not: after a crash it may give one of them a second time.)
         writer, number = f"{self._name}-{threading.get_ident()}", next(self._numbers)
         sql = _LEAVE_NUMBER if number else f"{_LEAVE_NUMBER}; {_FORGET_NUMBERS}"
         # In one message: a second one would take the time of another answer.
-        session.execute(f"{_BEGIN}; {sql}".format(writer=writer, number=number, now=time.time()))
+        session.execute(f"{begin}; {sql}".format(writer=writer, number=number, now=time.time()))
         return writer, number
 
     @contextmanager
