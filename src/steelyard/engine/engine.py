@@ -375,6 +375,9 @@ class Engine:
 
     async def _evaluate(self, planned: Planned, writer: Writer, due: float | None = None) -> None:
         """One sample, handed to the writer; nothing when the run stops before it is complete."""
+        if not self._store.is_confirmed(self._run_id):
+            # Suspended, or without its store for long: before another call is paid for, the run must be its own.
+            await asyncio.to_thread(self._store.confirm, self._run_id)
         self._first.begun += 1
         try:
             with self._breakers.sample(planned.position):

@@ -286,6 +286,14 @@ class Store(Protocol):
         another process was faster, or the owner has given a sign of life."""
         ...
 
+    def is_confirmed(self, run_id: str) -> bool:
+        """False when this process gave no sign of life for so long that another may have taken over the run."""
+        ...
+
+    def confirm(self, run_id: str) -> None:
+        """RunTaken when another process has taken over the run."""
+        ...
+
     def watched(self, run_id: str, lost: Callable[[RunTaken], None]) -> AbstractContextManager[None]:
         """`lost` is called, from another thread, when another process has taken over the run meanwhile."""
         ...

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 BEAT = 3.0
 """Seconds between two heartbeats."""
+_LEASE_LASTS = 8 * BEAT
+"""Seconds after its last sign of life in which no other host takes a run over, so that calls may be made unasked."""
 _BEATS = "UPDATE runs SET beats = beats + 1, seen_at = {now} WHERE id = ? AND owner_token = ?"
 _LEASE = "SELECT number, state, options, owner_token, beats, {now} - seen_at FROM runs WHERE id = ?"
 
@@ -75,6 +78,7 @@ class Ownership:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._tokens: dict[str, str] = {}
+        self._confirmed: dict[str, float] = {}
         self._tell: dict[str, Callable[[RunTaken], None]] = {}
         self._guard = threading.Lock()
         self._closing = threading.Event()
@@ -92,9 +96,20 @@ class Ownership:
                 return
             _HELD.add(owner.token)
             self._tokens[run_id] = owner.token
+            self._confirmed[run_id] = _now()
             if self._thread is None and not self._closing.is_set():
                 self._thread = threading.Thread(target=self._beat, name="steelyard-heartbeat", daemon=True)
                 self._thread.start()
+
+    def is_confirmed(self, run_id: str) -> bool:
+        """Whether no other process can have taken over the run: not so in one that was suspended for a while."""
+        return run_id not in self._tokens or _now() - self._confirmed[run_id] < _LEASE_LASTS
+
+    def confirm(self, run_id: str, lease: Lease) -> None:
+        """Go by this lease, just read; RunTaken when it is another process's."""
+        if lease.token != self.token(run_id):
+            raise taken(run_id, lease.owner)
+        self._confirmed[run_id] = _now()
 
     @contextlib.contextmanager
     def watched(self, run_id: str, lost: Callable[[RunTaken], None]) -> Iterator[None]:
@@ -133,11 +148,18 @@ class Ownership:
         now = self._database.dialect.now
         session.execute(_BEATS.format(now=now), (to_stored(run_id), token))
         found = read_lease(session, run_id, now)
+        if found is not None and found[1].token == token:
+            self._confirmed[run_id] = _now()
         # Without a token it was let go, perhaps by this process.
         if found is not None and found[1].token not in ("", token) and self._tokens.get(run_id) == token:
             tell = self._tell.get(run_id)
             if tell is not None:
                 tell(taken(run_id, found[1].owner))
+
+
+def _now() -> float:
+    """Seconds by a clock that goes on while the machine sleeps, where there is one."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
 
 
 def _close(connection: Any) -> None:

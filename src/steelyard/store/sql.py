@@ -185,6 +185,12 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
             session.execute(UPDATE_RUN, (*run_row(header), median_latency(session, run, header), run))
         self._ownership.hold(header.id, header.options.owner)
 
+    def is_confirmed(self, run_id: str) -> bool:
+        return self._ownership.is_confirmed(run_id)
+
+    def confirm(self, run_id: str) -> None:
+        self._ownership.confirm(run_id, self.lease(run_id))
+
     def watched(self, run_id: str, lost: Callable[[RunTaken], None]) -> AbstractContextManager[None]:
         return self._ownership.watched(run_id, lost)
 
