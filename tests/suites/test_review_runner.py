@@ -10,6 +10,7 @@ import pytest
 
 import steelyard.suites
 from parts.command import invoke
+from parts.command import steelyard as command
 from parts.review_service import TOKEN, review_service
 from steelyard import Run
 from steelyard.store.sql import open_store
@@ -279,6 +280,26 @@ def test_what_is_wrong_is_reported_without_a_traceback(run, tmp_path, capsys):
         runner.main(["-n", "0"])
     assert ended.value.code == 2
     assert "argument -n: 0 is no number of times: write 1 or more" in capsys.readouterr().err
+
+
+def test_the_command_lines_of_the_seed_work_as_written(tmp_path, some_cases):
+    """`python -m eval.runner --cases eval/cases ...` and `python -m eval.visualize ...`, with the files that the README
+    gives for `eval/`."""
+    (tmp_path / "eval").mkdir()
+    some_cases(2, 7).rename(tmp_path / "eval" / "cases")
+    for name in ("runner", "visualize"):
+        text = f"import sys\nfrom steelyard.suites.review.{name} import main\nsys.exit(main())\n"
+        (tmp_path / "eval" / f"{name}.py").write_text(text)
+    with review_service(Switches(latency=0.12), token="demo-token") as url:
+        given = ["--cases", "eval/cases", "--backend", "ollama", "--base-url", url, "--token", "demo-token", "-n", "5"]
+        done = command(*given, "--json-output", "eval/results/results.json", cwd=tmp_path, module="eval.runner")
+    assert (done.returncode, "Verdict:             PASS" in done.stdout) == (0, True), done.stderr
+    done = command("eval/results/results.json", cwd=tmp_path, module="eval.visualize")
+    assert done.returncode == 0, done.stderr
+    names = {path.name for path in (tmp_path / "eval" / "results").glob("*.png")}
+    assert names == {"latency_by_case.png", "observation_counts.png", "stability.png", "pass_fail.png"}
+    done = command("--cases", "x" * 300, cwd=tmp_path, module="eval.runner")
+    assert (done.returncode, done.stderr[:7]) == (2, "error: "), done.stderr
 
 
 def test_the_defaults_are_those_of_the_seed():

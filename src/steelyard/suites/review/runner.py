@@ -32,6 +32,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SteelyardError as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201 - as `_say`
         return error.exit_code
+    except OSError as error:
+        print(f"error: {error.filename or 'a file'}: {error.strerror}"[:300], file=sys.stderr)  # noqa: T201
+        return 2
 
 
 def _evaluate(options: argparse.Namespace) -> int:

@@ -26,6 +26,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SteelyardError as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201 - a command line speaks to a person
         return error.exit_code
+    except OSError as error:
+        print(f"error: {error.filename or 'a file'}: {error.strerror}"[:300], file=sys.stderr)  # noqa: T201
+        return 2
     print(f"Charts: {', '.join(str(picture) for picture in drawn)}")  # noqa: T201
     return 0
 
