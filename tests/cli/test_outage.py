@@ -199,6 +199,22 @@ def test_a_run_that_is_invalid_by_failed_calls_says_how_to_ask_again(failed_run,
     assert f"steelyard run {path} --max-inconclusive 0.1 --retry-failed {header.id}" in invalid.stdout
 
 
+def test_a_function_that_raises_for_every_case_is_fixed_and_run_again_not_retried(tmp_path):
+    """With its code changed it is another target, whose samples do not belong to the run that failed."""
+    (tmp_path / "system.py").write_text("def answer(case):\n    return case.inptu\n")
+    (tmp_path / "cases.yaml").write_text("- {id: a, input: x, expected: x}\n- {id: b, input: y, expected: y}\n")
+    (tmp_path / "suite.yaml").write_text(
+        "suite: s\ncases: {files: cases.yaml}\ntarget: {python: 'system:answer'}\n"
+        "score: {said: {exact: {expected: expected}}}\npass: score >= 90 %\ngates: [pass_rate >= 50 %]\n"
+    )
+    broken = steelyard("run", "suite.yaml", "--repeats", 2, cwd=tmp_path)
+    assert broken.returncode == 3, broken.stderr
+    assert broken.stdout.splitlines()[-1] == "Next: fix the target, then steelyard run suite.yaml --repeats 2"
+    later = steelyard("report", "LAST", cwd=tmp_path).stdout.splitlines()[-1]
+    assert later.startswith("Next: fix the target, then steelyard run "), later
+    assert "--retry-failed" not in later
+
+
 def test_there_must_be_something_to_ask_again_and_the_same_signature(failed_run, tmp_path):
     server, path, (first, _) = failed_run
     steelyard("run", path, "--retry-failed", first.id, cwd=tmp_path)

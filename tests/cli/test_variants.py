@@ -134,6 +134,7 @@ def test_the_comparison_names_the_variants_and_makes_no_call(matrix, tmp_path):
     text = matrix("compare", "LAST", "--variants", SHORT, LONG, code=4)
     assert "the variant differs: prompt=short, model=small -> prompt=long, model=small" in text
     assert "8 fixed, 2 broken, 6 unchanged of 16 comparable pairs (8 cases)" in text
+    assert "Broken          2 of 16: c5, c5 #2" in text  # by case: a pair has two variants
     assert len(json.loads(matrix("runs", "--json"))) == 1
 
 

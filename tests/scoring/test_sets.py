@@ -298,6 +298,22 @@ def test_a_list_in_the_answer_is_looked_for_in_no_case(tmp_path):
     assert data["overall"]["findings"] == {"MADE_UP": 1}
 
 
+def test_the_audit_knows_an_answer_that_cites_what_it_retrieved(tmp_path):
+    (tmp_path / "suite.yaml").write_text(
+        "suite: rag\ncases: {files: cases.yaml}\ntarget: {recorded: answers.jsonl}\nanswer: {format: json}\n"
+        "score:\n  docs: {retrieval: {answer: 'retrieved[].id', expected: expected.docs, k: 2}, weight: 4}\n"
+        "  cited: {subset: {of: 'answer.retrieved[].id'}}\npass: score >= 90 %\ngates: [pass_rate >= 10 %]\n"
+    )
+    cases = [{"id": f"c{n}", "input": {"q": f"question {n}"}, "expected": {"docs": [f"d{n}"]}} for n in range(8)]
+    (tmp_path / "cases.yaml").write_text(json.dumps(cases))
+    (tmp_path / "answers.jsonl").write_text('{"case": "c0", "answer": "[]"}\n')
+    probes = json.loads(steelyard("audit", tmp_path, "--json", cwd=tmp_path).stdout)["probes"]
+    earned = {probe["probe"]: probe["average"] for probe in probes if probe["rule"] == "as written"}
+    assert earned["truth"] == 1
+    # What another case asks for, retrieved and cited, is cited from the list: 1 of 5 in weight.
+    assert earned["another"] == pytest.approx(0.2)
+
+
 def test_under_recall_an_extra_value_is_no_error():
     case = Case("c", expected={"ids": ["a", "b"]})
     reading = ItemSet(expected="expected.ids", value="recall").at("ids").read({"ids": ["a", "x", "y"]}, case)

@@ -231,6 +231,8 @@ def test_a_table_that_is_not_separated_by_commas_is_reported(write, sign, word):
 def test_a_tab_and_a_wrong_indentation_are_named(write):
     assert "the line begins with a tab: indent with spaces" in problems(write("suite: s\ncases:\n\tfiles: c.json\n"))[0]
     assert "is the line indented like its neighbours?" in problems(write("suite: s\ncases:\n  a: 1\n b: 2\n"))[0]
+    path = problems(write("suite: s\nscore:\n  cited: {subset: {of: answer.retrieved[].id}}\n"))[0]
+    assert path.endswith('; inside { } a path with [] is quoted: "answer.retrieved[].id"')
 
 
 @pytest.mark.parametrize("hole", ["{{ case.expected.text }}", "{% if case['expected'] %}x{% endif %}"])

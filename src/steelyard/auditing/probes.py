@@ -350,6 +350,7 @@ class ProbeMaker:
 
     def _truth(self, at: int, parts: list[dict[str, Any]]) -> str:
         """An answer that is right for all components; where they want different things at one place, the best."""
+        parts += [within for _, scorer in self._scorers if (within := scorer.truth_within(_document(parts)))]
         if _document(parts) == _document(parts[::-1]):
             return self._built(parts, at)
         made = [self._built([*parts[:last], *parts[last + 1 :], parts[last]], at) for last in range(len(parts))]

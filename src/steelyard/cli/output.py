@@ -254,16 +254,20 @@ def _ask_again(report: Report) -> str:
     """The command that asks again for what failed; "" when that helps nothing, or a scorer is to be fixed first."""
     if report.header.rescored_from is not None or report.summary.n_scorer_errors > 0 or not _has_failed(report):
         return ""
-    again = same_command(report.header.id, "--retry-failed")
-    return f"Next: {again}"
+    from steelyard.report.run import only_raised  # as `data` above
+
+    if only_raised(report):
+        return f"Next: fix the target, then {same_command()}"
+    return f"Next: {same_command(report.header.id, '--retry-failed')}"
 
 
 def _has_failed(report: Report) -> bool:
     return report.header.verdict is Verdict.INVALID and bool(report.summary.failures)
 
 
-def same_command(run_id: str, how: str = "--resume") -> str:
-    """The command line as it was given, going on with the run: target and settings must be the same."""
+def same_command(run_id: str = "", how: str = "--resume") -> str:
+    """The command line as it was given, going on with the run: target and settings must be the same. Without a run,
+    the one that starts a new one."""
     words = iter(sys.argv[1:])
     retained = []
     for word in words:
@@ -271,7 +275,7 @@ def same_command(run_id: str, how: str = "--resume") -> str:
             next(words, None)
         elif word not in ("--resume", run_id) and not word.startswith(("--resume=", "--retry-failed=")):
             retained.append(word)
-    return shlex.join(["steelyard", *retained, how, run_id])
+    return shlex.join(["steelyard", *retained, *([how, run_id] if run_id else [])])
 
 
 # Alerts after a run: whatever becomes of them, the run's exit code is its verdict's.

@@ -304,7 +304,10 @@ def parse_gate(text: str, kind: str = "gate") -> Gate:
     hint = '; a name that holds a dot is quoted: tag."a.b".average' if factor else ""
     named = find(spelled)
     if named is None:
-        raise ValueError(f"{label}: {_no_metric(spelled, metrics())}{hint}")
+        unknown = _no_metric(spelled, metrics())
+        if len(spelled) == 1 and not unknown.endswith("?"):
+            hint = hint or "; a component's figures are named as score.<component>.average"
+        raise ValueError(f"{label}: {unknown}{hint}")
     on, filled = named
     try:
         threshold = _threshold(right, on, sign, sliced=factor is not None)

@@ -244,8 +244,18 @@ def next_command(report: Report) -> str:
     failed = bool(report.summary.failures) or (asks and report.summary.n_scorer_errors > 0)
     made_here = header.rescored_from is None and header.options.imported is None
     if report.decision.verdict is Verdict.INVALID and failed and made_here:
-        return f"Next: steelyard run {header.suite_path or header.suite_name} --retry-failed {header.id}"
+        again = f"steelyard run {header.suite_path or header.suite_name}"
+        return (
+            f"Next: fix the target, then {again}"
+            if only_raised(report)
+            else f"Next: {again} --retry-failed {header.id}"
+        )
     return f"Next: steelyard report {header.id} --full"
+
+
+def only_raised(report: Report) -> bool:
+    """Whether the target's own code raised for every sample: fixed, it is another target, whose run is a new one."""
+    return report.summary.failures == {"raised": report.n_samples}
 
 
 def _slices(report: Report) -> Iterator[doc.Section]:

@@ -265,6 +265,10 @@ class Scorer(BaseModel):
             return {}  # a user's scorer that does not say: `audit` tells that no right answer could be tried
         return {} if value is None else {self.answer or "": value}
 
+    def truth_within(self, answer: Any) -> dict[str, Any]:  # noqa: ARG002 - for those that override it
+        """What is right beside the rest of an answer, by path, for scorers that compare two places of one answer."""
+        return {}
+
     def needed_models(self) -> Sequence[Any]:
         """The settings of the models that it needs to read an answer."""
         return ()

@@ -122,6 +122,10 @@ class Subset(_OfValues):
         """Whether a case must have the list."""
         return bool(self.case_paths)
 
+    def truth_within(self, answer: Any) -> dict[str, Any]:
+        listed = None if self._of_answer is None else self._values(self._of_answer(answer))
+        return {self.answer or "": list(listed.values())} if listed else {}
+
     def fault_codes(self) -> Mapping[str, str]:
         return {self.code: "A value of the answer that is not in the list."}
 

@@ -103,6 +103,7 @@ _INT = re.compile(r"[-+]?(0|[1-9][0-9]*)|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(
     r"[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
 )
+_UNQUOTED_PATH = re.compile(r"(?:[:,]\s+|[\[{]\s*)(\w[\w.]*\[\][\w.\[\]]*)")
 _WORDS = {
     "": None,
     "~": None,
@@ -151,7 +152,7 @@ def read_yaml(text: str, file: str) -> Located:
 
 
 def _hint(text: str, error: yaml.MarkedYAMLError) -> str:
-    """What a person probably did, for the two mistakes that YAML explains worst."""
+    """What a person probably did, for the three mistakes that YAML explains worst."""
     mark = error.problem_mark
     lines = text.splitlines()
     line = lines[mark.line] if mark and mark.line < len(lines) else ""
@@ -159,6 +160,8 @@ def _hint(text: str, error: yaml.MarkedYAMLError) -> str:
         return "; the line begins with a tab: indent with spaces"
     if "expected key" in (error.problem or "") or "block end" in (error.problem or ""):
         return "; is the line indented like its neighbours?"
+    if unquoted := _UNQUOTED_PATH.search(line):
+        return f'; inside {{ }} a path with [] is quoted: "{unquoted[1]}"'
     return ""
 
 

@@ -671,9 +671,12 @@ class Lists:
 
     def _line(self, in_a: int, in_b: int) -> PairLine:
         columns, place = (self._a.columns, in_a) if in_a >= 0 else (self._b.columns, in_b)
+        variant = columns.variants[int(columns.variant[place])]
+        if in_a >= 0 and in_b >= 0 and self._b.columns.variants[int(self._b.columns.variant[in_b])] != variant:
+            variant = ""  # two variants are compared: the pair is of the case
         return PairLine(
             columns.case_ids[int(columns.case[place])],
-            columns.variants[int(columns.variant[place])],
+            variant,
             int(columns.repeat[place]),
             _available(self._score_a, in_a),
             _available(self._score_b, in_b),
