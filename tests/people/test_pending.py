@@ -146,6 +146,16 @@ def test_it_counts_in_no_figure_and_is_named_with_the_verdict(things):
     assert sentence in (folder.parent / "c.md").read_text()
 
 
+def test_a_case_with_a_truth_that_is_called_pending_is_named_with_the_verdict(in_yaml):
+    # Whoever marks what fails raises the pass rate: the report must not say that there is no truth.
+    cases = in_yaml / "cases.yaml"
+    row = "- {id: %s, input: q, pending: true, expected: {name: Jug, words: [jug], year: 1800}}\n"
+    cases.write_text(cases.read_text() + row % "c" + row % "d")
+    told = json.loads(invoke("run", "things", "--json"))["disclosures"]
+    assert "1 case is pending: it has no truth yet and counts in no figure" in told
+    assert "2 cases have their truth and are called pending: they count in no figure" in told
+
+
 def test_a_new_pending_case_leaves_the_signature_and_runs_of_it_leave_the_suites_figures_alone(in_yaml):
     before = json.loads(invoke("run", "things", "--json"))
     text = (in_yaml / "cases.yaml").read_text()

@@ -116,6 +116,22 @@ def test_a_sign_without_an_answer_is_the_judges_fault_and_it_is_called_again_onc
     assert report["judge"]["remarks"]["UNANSWERED_FINDING"] == 1
 
 
+def test_a_judge_that_ignores_the_signs_makes_the_run_suspect_and_is_named_with_the_verdict(suite):
+    def answer(request):
+        # The scores differ from text to text, so nothing else makes this judge suspect.
+        number = int(re.findall(r"Text (\d)", request["messages"][1]["content"])[-1])
+        return judge_that(lambda _: None)(request) | {"tone": 2 + number % 2, "overall": 2 + number // 2 % 2}
+
+    folder = suite(*(f"{HARM} Text {n}." for n in range(6)))
+    report, _ = judged(folder, answer)
+    assert report["suspect"][0] == (
+        "the judge breaks 1 of the suite's 11 limits: unanswered_findings 100.0 % is not <= 5.0 % (n 12)"
+    )
+    assert report["verdict"] != "PASS"
+    printed = " ".join(run_steelyard("report", report["run"]["id"], cwd=folder.parent).stdout.split())
+    assert "the judge left 12 of 12 findings of scorers unanswered that it had to confirm or rebut" in printed
+
+
 def test_a_judge_with_one_weakness_is_called_again_once_and_reported(suite):
     def answer(request):
         again = len(request["messages"]) > 2
@@ -178,3 +194,5 @@ def test_a_model_sees_the_head_and_the_tail_of_a_long_reading_and_the_report_say
     folder = suite(long, CALM)
     printed = " ".join(run_steelyard("report", report["run"]["id"], "--full", cwd=folder.parent).stdout.split())
     assert "Shown in part 50.0 %" in printed
+    short = " ".join(run_steelyard("report", report["run"]["id"], cwd=folder.parent).stdout.split())
+    assert "1 of 2 texts were too long to be shown whole: of these the judge saw beginning and end" in short

@@ -57,10 +57,14 @@ def _same_verdict_before(header: RunHeader, gates: Sequence[GateResult]) -> bool
 
 
 def _pending(header: RunHeader, _summary: Summary, _gates: Sequence[GateResult]) -> Iterator[str]:
-    """How many cases of the suite have no truth yet."""
-    if n := header.description.n_pending:
+    """How many cases of the suite have no truth yet, and how many have one and are called pending all the same."""
+    known = header.description.n_pending_known
+    if n := header.description.n_pending - known:
         some = "1 case is pending: it has no truth yet and counts" if n == 1 else ""
         yield f"{some or f'{n:,} cases are pending: they have no truth yet and count'} in no figure"
+    if known:
+        some = "1 case has its truth and is called pending: it counts" if known == 1 else ""
+        yield f"{some or f'{known:,} cases have their truth and are called pending: they count'} in no figure"
 
 
 def _reused_answers(header: RunHeader, _summary: Summary, _gates: Sequence[GateResult]) -> Iterator[str]:

@@ -20,17 +20,27 @@ if TYPE_CHECKING:
     from steelyard.judging.ask import CostEstimate
 
 
+_UNANSWERED = "unanswered_findings"
+_MOST_UNANSWERED = f"{_UNANSWERED} <= 5 %"
+"""What a judge owes that must answer findings, where its suite sets no limit of its own."""
+
+
 def broken_judge_limits(store: Store, header: RunHeader) -> list[str]:
     """That the judge of a run breaks limits of `judge.health`, in one sentence, if it does."""
     suite = header.description
-    if suite.judge is None or not suite.judge.health:
+    if suite.judge is None:
+        return []
+    texts = list(suite.judge.health)
+    if suite.judge.must_answer is not None and not any(text.startswith(_UNANSWERED) for text in texts):
+        texts.append(_MOST_UNANSWERED)
+    if not texts:
         return []
     from steelyard.analysis.judge.corrected import RunLabels, read_labels
     from steelyard.analysis.judge.health import broken_limits, check_health, judge_health
     from steelyard.analysis.judge.votes import with_labelled
     from steelyard.metrics.expressions import JUDGE_METRICS, parse_judge_threshold
 
-    limits = [parse_judge_threshold(text) for text in suite.judge.health]
+    limits = [parse_judge_threshold(text) for text in texts]
     needs_labels = any(JUDGE_METRICS[limit.pattern].needs == "labels" for limit in limits)
     labels = (needs_labels and read_labels(store, header.id, suite)) or RunLabels()
     judged = with_labelled(store.judgements(header.id), labels.own)

@@ -660,6 +660,7 @@ def _description(suite: SuiteModel, signed: dict[str, Any], cases: Iterable[Case
         "usual_repeats": suite.repeats,
         "n_cases": suite.survey.n,
         "n_pending": suite.survey.n_pending,
+        "n_pending_known": suite.survey.n_pending_known,
         "without_truth": tuple(without_truth(suite, cases)),
         "ledger": kept_with_a_run(suite, signed),
     }

@@ -123,6 +123,8 @@ class CaseSurvey:
     n: int = 0
     n_pending: int = 0
     """Cases whose truth is pending; they are in no other number and in no digest."""
+    n_pending_known: int = 0
+    """Those of them that have all of the truth that scorers read."""
     categories: dict[str, int] = field(default_factory=dict)
     difficulties: dict[str, int] = field(default_factory=dict)
     tags: dict[str, int] = field(default_factory=dict)

@@ -471,6 +471,7 @@ class _Tally:
     ids: array[int] = field(default_factory=lambda: array("Q"))
     pending: array[int] = field(default_factory=lambda: array("Q"))
     """Ids of cases whose truth is pending."""
+    pending_known: int = 0
     categories: Counter[str] = field(default_factory=Counter)
     difficulties: Counter[str] = field(default_factory=Counter)
     tags: Counter[str] = field(default_factory=Counter)
@@ -509,6 +510,7 @@ def survey_cases(
         truths.see_record(record)
         if case is not None and case.pending:
             tally.pending.append(_id_hash(case.id))
+            tally.pending_known += truths.is_known(case)
             continue
         if case is not None and tally.size <= _MOST_IN_MEMORY:
             few_cases.append(case)
@@ -528,6 +530,7 @@ def survey_cases(
     return CaseSurvey(
         n=len(tally.ids),
         n_pending=len(tally.pending),
+        n_pending_known=tally.pending_known,
         categories=dict(sorted(tally.categories.items())),
         difficulties=dict(sorted(tally.difficulties.items())),
         tags=dict(sorted(tally.tags.items())),

@@ -595,6 +595,8 @@ class SuiteModel(Part):
     n_cases: Annotated[int | None, UNWRITTEN] = None
     n_pending: Annotated[int, UNWRITTEN] = 0
     """Cases of the suite whose truth is pending: not in `n_cases`, and in no figure."""
+    n_pending_known: Annotated[int, UNWRITTEN] = 0
+    """Those of them that have all of the truth that scorers read, and are called pending all the same."""
     pending_of: Annotated[str, UNWRITTEN] = ""
     """The name of the suite whose pending cases this is, for people to find their truth; "" of any other suite."""
     n_planned: Annotated[int | None, UNWRITTEN] = None

@@ -386,6 +386,12 @@ class TruthCheck:
                 )
             )
 
+    def is_known(self, case: Case) -> bool:
+        """Whether a case has all of the truth that scorers read, so that its answers could be scored."""
+        needed = [asked for component in self._components if not component.declared for asked in component.asked]
+        values = [asked.get(case) for asked in needed if split_path(asked.path)[:1] == ("expected",)]
+        return bool(values) and not any(value is MISSING or value in (None, "", [], {}) for value in values)
+
     def _nothing_to_score(self, case: Case) -> bool:
         return all(
             component.knows_truth and component.scorer.truth(case) is None

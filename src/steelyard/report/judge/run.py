@@ -83,7 +83,8 @@ def judge_warnings(report: Report) -> list[str]:
         _warning(judge.broken_rules, _MUCH_BROKEN, "votes broke a rule of the suite"),
         _warning(judge.made_up_quotes, _MUCH_MADE_UP, "votes quote what is not in the text"),
         _warning(judge.disagreement, _MUCH_DISAGREEMENT, "texts have votes that are far apart"),
-        f"the judge rebutted {fmt.counted(n, 'finding')} of scorers" if (n := len(judge.rebuttals)) else "",
+        _warning(judge.shortened, 0.0, "texts were too long to be shown whole: of these the judge saw beginning and end"),
+        *_answers_given(report),
     ]
     described = report.header.description.judge
     expected = () if described is None else described.constant
@@ -107,6 +108,20 @@ def judge_warnings(report: Report) -> list[str]:
         results.append(f"the same score for every text separates none of them: {', '.join(same)}")
     results.append(_unchecked(report))
     return [f"{item}; see steelyard judge check" for item in results if item]
+
+
+def _answers_given(report: Report) -> Iterator[str]:
+    """How many findings of scorers the judge rebutted, and how many it did not answer although it had to."""
+    described = report.header.description.judge
+    if described is None or described.must_answer is None or described.mode is Mode.RULES:
+        return
+    ratios = report.summary.overall.measures.get(described.must_answer.place, {})
+    for name, begin, end in (
+        (UNANSWERED, "the judge left", "findings of scorers unanswered that it had to confirm or rebut"),
+        (REBUTTED, "the judge rebutted", "findings of scorers"),
+    ):
+        if (ratio := ratios.get(name)) is not None and ratio.numerator:
+            yield f"{begin} {ratio.numerator:,} of {ratio.denominator:,} {end}"
 
 
 def _unchecked(report: Report) -> str:
