@@ -19,6 +19,8 @@ _STATUS = re.compile(r"^answered \d{3}: ?")
 _DIGIT = re.compile(r"\d")
 _CODE = re.compile(r"(?P<code>[A-Z][A-Z0-9_.-]*|[A-Za-z][A-Za-z_.-]*|\d{3,5}): (?=\S)")
 """A code before a message: MODEL_FAILURE, invalid_api_key, E1001, 404. Other words with digits are ids."""
+_NAMING = ("model", "deployment", "engine")
+"""Words before the name of what was asked for."""
 _CODES = ("code", "error_code", "errorCode", "type", "status_code")
 _MESSAGES = ("message", "msg", "detail", "details", "error", "errors", "error_description", "error_message", "title")
 _DEEPEST = 4
@@ -63,11 +65,13 @@ def failure_reason(kind: str, message: str) -> tuple[str, str]:
     """What tells the reason of a failure from others, and the reason in words.
 
     Messages of servers hold numbers and ids that differ from call to call: words with a digit in them do not tell,
-    unless they are the code.
+    unless they are the code or name a model: that one model is not found does not say so of another.
     """
     text = _unwrapped(message)
     code, rest = _split(text)
-    same = (word for word in rest.split() if _DIGIT.search(word) is None)
+    words = rest.split()
+    named = (before.strip("\"'`:=(").casefold() in _NAMING for before in ("", *words))
+    same = (word for word, tells in zip(words, named, strict=False) if tells or _DIGIT.search(word) is None)
     return f"{kind} {code} {' '.join(same)}", f"{kind} {text}".strip()
 
 

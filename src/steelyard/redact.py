@@ -6,9 +6,10 @@ import base64
 import html
 import re
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 REDACTED = "[redacted]"
@@ -71,21 +72,71 @@ def redact_known(text: str) -> str:
     return _Available.redact(text)
 
 
+def _begun_secret(text: str) -> int:
+    """How many characters at the end of a text may be the beginning of a known secret, in any letter case."""
+    longest = max((len(secret) for secret in _Available.secrets), default=0)
+    end = text[-longest:].casefold() if longest else ""
+    for start in range(len(end)):
+        if any(secret.casefold().startswith(end[start:]) for secret in _Available.secrets if len(secret) >= SHORTEST):
+            return len(end) - start
+    return 0
+
+
 class RedactedStream:
-    """A text stream without secrets: what code of a suite prints is shown, and kept in logs."""
+    """A text stream without secrets: what code of a suite prints is shown, and kept in logs.
+
+    What may be the beginning of a secret waits for what is written next, so that no secret gets out piece by piece.
+    """
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
+        self._begun = ""
+        self._guard = threading.Lock()
 
     def write(self, text: str) -> int:
         """Write it, with every known secret taken out."""
-        self._stream.write(redact_known(text))
+        with self._guard:
+            whole = redact_known(self._begun + text)
+            end = len(whole) - _begun_secret(whole)
+            self._begun = whole[end:]
+            self._stream.write(whole[:end])
         return len(text)
+
+    def write_begun(self) -> None:
+        """Write what has waited: nothing follows."""
+        with self._guard:
+            begun, self._begun = self._begun, ""
+            if begun:
+                self._stream.write(begun)
+
+    @cached_property
+    def buffer(self) -> Any:
+        """The bytes below, likewise without secrets."""
+        return _RedactedBytes(self._stream.buffer)
 
     def writelines(self, lines: Iterable[str]) -> None:
         """Write them, likewise."""
         for line in lines:
             self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+class _RedactedBytes:
+    """A stream of bytes without secrets. Each byte is a character meanwhile, so that any bytes come out unchanged."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._texts = RedactedStream(self)
+        self._write = stream.write
+
+    def write(self, data: Any) -> int:
+        """Write them, with every known secret taken out."""
+        if isinstance(data, str):  # on its way back
+            return int(self._write(data.encode("latin-1")))
+        self._texts.write(bytes(data).decode("latin-1"))
+        return len(data)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -100,6 +151,9 @@ def redacted_output() -> Iterator[None]:
     try:
         yield
     finally:
+        for stream, earlier in zip(streams, before, strict=True):
+            if stream is not earlier:
+                stream.write_begun()
         # What code of a suite has put in their place is left there.
         sys.stdout = before[0] if sys.stdout is streams[0] else sys.stdout
         sys.stderr = before[1] if sys.stderr is streams[1] else sys.stderr

@@ -108,3 +108,14 @@ class TestFailureWords:
             FailureCause("http_500", "E1001", "request 8f3a-11 took 31 s", 5),
             FailureCause("http_500", "E1002", "request 77aa-02 took 54 s", 1),
         ]
+
+    def test_two_models_that_are_not_found_are_two_causes(self) -> None:
+        failures = [
+            ("http_404", "answered 404: model 'small-1' not found, request 81", 3),
+            ("http_404", "answered 404: model 'large-2' not found, request 82", 2),
+            ("http_404", "answered 404: model 'small-1' not found, request 83", 1),
+        ]
+        assert [(cause.message, cause.count) for cause in causes_of(failures)] == [
+            ("model 'small-1' not found, request 81", 4),
+            ("model 'large-2' not found, request 82", 2),
+        ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import json
+import os
 import subprocess
 import sys
 import time
@@ -105,6 +106,40 @@ def test_code_of_a_suite_that_prints_the_key(tmp_path):
         assert_clean(tmp_path, done)
     done = steelyard("run", "suite", cwd=tmp_path, env=env)
     assert "asking with [redacted]" in done.stdout + done.stderr
+
+
+PIECES = """
+import os, sys
+KEY = os.environ["SERVER_KEY"]
+
+def answer(request):
+    sys.stdout.write("letters ")
+    for letter in KEY:
+        sys.stdout.write(letter)
+        sys.stdout.flush()
+    print(" halves", KEY[:15], end="")
+    print(KEY[15:])
+    sys.stdout.buffer.write(b"bytes \\xff " + KEY.encode() + b" end\\n")
+    sys.stdout.buffer.flush()
+    print("only a beginning:", KEY[:6], "that ends")
+    return "word"
+"""
+
+
+def test_code_of_a_suite_that_prints_the_key_in_pieces_or_as_bytes(tmp_path):
+    settings = {"answer": {"format": "text"}, "score": {"word": {"contains": {"expected": "expected.word"}}}}
+    write_suite(tmp_path / "suite", n=1, target={"python": "system:answer"}, **settings)
+    (tmp_path / "suite" / "system.py").write_text(PIECES)
+    # From Python, where the streams are the process's own; the command has no bytes to write to.
+    command = [sys.executable, "-c", "from steelyard import *; run_suite(load_suite('suite'))"]
+    env = os.environ | {"SERVER_KEY": KEY}
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, check=False, timeout=60)
+    shown = done.stdout + done.stderr
+    assert traces(shown) == []
+    assert b"letters [redacted] halves [redacted]\n" in shown
+    assert b"bytes \xff [redacted] end\n" in shown
+    # What was only the beginning of a key is printed as it is.
+    assert f"only a beginning: {KEY[:6]} that ends\n".encode() in shown
 
 
 @pytest.mark.parametrize(

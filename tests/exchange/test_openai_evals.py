@@ -87,6 +87,29 @@ def test_scores_are_the_graders_own_and_an_error_is_not_a_wrong_answer(tmp_path)
     assert (mariehamn.score, mariehamn.call_result.text) == (None, "Mariehamn")
 
 
+@pytest.mark.parametrize("has_eval", [True, False])
+def test_two_graders_of_one_name_are_two_scores(tmp_path, has_eval):
+    # The dashboard names a grader by its kind; only the id behind it tells two of them apart.
+    check, ids = EVAL["testing_criteria"][0], [f"String check-0000000{n}-aaaa-bbbb-cccc-0123456789ab" for n in (1, 2)]
+    graders = [check | {"id": each, "name": "String check"} for each in ids]
+    graders[1] |= {"operation": "ne", "reference": "Cusco"}
+    items = []
+    for place, passes in enumerate([(True, True), (False, True), (True, False)]):
+        results = [{"name": name, "score": float(good), "passed": good} for name, good in zip(ids, passes, strict=True)]
+        items.append(item(place, f"Land {place}", "Paris", "Paris", True, 4) | {"results": results})
+    head = [EVAL | {"testing_criteria": graders}] if has_eval else []
+    _, samples = imported(tmp_path, lines(*head, run(total=3), *items))
+    assert [{score.name: score.value for score in sample.scores} for sample, _ in samples] == [
+        {"String_check": 1.0, "String_check_2": 1.0},
+        {"String_check": 0.0, "String_check_2": 1.0},
+        {"String_check": 1.0, "String_check_2": 0.0},
+    ]
+    assert [(sample.score, sample.passed) for sample, _ in samples] == [(1.0, True), (0.5, False), (0.5, False)]
+    if has_eval:
+        suite, _ = suite_of(tmp_path, graders, items)
+        assert list(suite["score"]) == ["String_check", "String_check_2"]
+
+
 def test_a_range_that_a_grader_declares_is_its_scale(tmp_path):
     grader = EVAL["testing_criteria"][1]
     items = [record | {"results": record["results"][1:]} for record in ITEMS[:2]]

@@ -347,6 +347,23 @@ def test_text_that_is_on_no_item_and_second_copies_remain_inventions():
     assert reading.counts["extra"] == 3
 
 
+def test_a_fragment_that_is_answered_more_often_than_it_is_there_is_an_invention():
+    # "own" is twice in the truth; "Wild" once, and is the reading of its item.
+    true = ["Wild Card", "To own my own house"]
+    got = ["Wild", "Wild", "To own my own house", *["own"] * 3, "w", "to"]
+    reading = leftover_reading(true, got)
+    told = [(fault.got, *fault.codes, fault.evidence) for fault in reading.faults if fault.expected is None]
+    assert told == [
+        ("Wild", "HALLUC", "not in the truth"),
+        ("own", "PARTIAL", "a further fragment of 'To own my own house'"),
+        ("own", "PARTIAL", "a further fragment of 'To own my own house'"),
+        ("own", "HALLUC", "a further copy of a fragment"),
+        ("w", "HALLUC", "not in the truth"),  # a letter is no fragment, a word of two is
+        ("to", "PARTIAL", "a further fragment of 'To own my own house'"),
+    ]
+    assert reading.counts["extra"] == 3
+
+
 def test_further_fragments_have_a_code_of_their_own_where_the_suite_names_one():
     named = {**CODES, "leftover": "LEFTOVER"}
     reading = leftover_reading(["Wild Card"], ["Wild Card", "Card"], codes=named)

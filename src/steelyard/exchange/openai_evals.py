@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from functools import cached_property
+from itertools import count as count_from
 from pathlib import Path
 from typing import Any
 
@@ -128,8 +130,8 @@ class _Evaluation:
         self.fields = ItemFields({})
         self.runs: dict[str, None] = {}
         self.created_at: float | None = None
-        self._seen: dict[str, str] = {}
-        """The graders that results name, each with its key."""
+        self._seen: dict[str, None] = {}
+        """The graders that results name."""
         self._ids: dict[str, set[str]] = defaultdict(set)
 
     def take(self, record: Mapping[str, Any], path: Path) -> None:
@@ -139,8 +141,13 @@ class _Evaluation:
                 f"{path} holds two evals, {self._id} and {record['id']}: import one at a time. {NOTHING}"
             )
         self._id, self.name = str(record["id"]), str(record.get("name") or record["id"])
-        for grader in record.get("testing_criteria") or []:
-            self.graders[str(grader.get("id") or grader.get("name") or grader.get("type"))] = Grader(grader)
+        self.graders = {}
+        for data in record.get("testing_criteria") or []:
+            grader = Grader(data)
+            # Several graders may have one name: the dashboard names them by their kind.
+            grader.key = _unused(grader.key, {other.key for other in self.graders.values()})
+            name = str(data.get("id") or data.get("name") or data.get("type"))
+            self.graders[name if name not in self.graders else f"{name} {grader.key}"] = grader
         self.fields = ItemFields(self.graders)
 
     def see(self, row: Mapping[str, Any]) -> None:
@@ -152,29 +159,43 @@ class _Evaluation:
         if isinstance(item.get("id"), str | int):
             self._ids[str(item["id"])].add(digest(item))
         for result in row.get("results") or []:
-            self._seen.setdefault(str(result.get("name")), "")
+            self._seen.setdefault(str(result.get("name")))
 
     @property
     def has_ids(self) -> bool:
         """Whether the items have ids of their own that tell them apart."""
         return bool(self._ids) and all(len(items) == 1 for items in self._ids.values())
 
-    def grader(self, name: str) -> Grader | None:
-        """The grader that a result is of."""
-        named = (grader for known, grader in self.graders.items() if key_of_grader(known) == key_of_grader(name))
-        return self.graders.get(name) or next(named, None)
+    @cached_property
+    def keys(self) -> dict[str, str]:
+        """By the name that results have, the key of the grader; no two graders have one key."""
+        keys = {name: grader.key for name, grader in self.graders.items()}
+        open_names = [name for name in self.graders if name not in self._seen]
+        for name in self._seen:
+            if name in keys:
+                continue
+            same = next((known for known in open_names if key_of_grader(known) == key_of_grader(name)), None)
+            if same is not None:
+                open_names.remove(same)
+            keys[name] = keys[same] if same is not None else _unused(key_of_grader(name), {*keys.values()})
+        return keys
 
     @property
     def scorers(self) -> dict[str, str]:
         """By key, the kind of each grader."""
-        kinds = {key_of_grader(name): self.grader(name) for name in (*self.graders, *self._seen)}
-        return {key: grader.kind if grader else "grader" for key, grader in kinds.items()}
+        kinds = {grader.key: grader.kind for grader in self.graders.values()}
+        return kinds | {key: "grader" for key in self.keys.values() if key not in kinds}
 
     @property
     def scales(self) -> dict[str, tuple[float, float]]:
         """By key, the lowest and highest score of graders that declare them; "" is the score of all."""
-        scales = {key_of_grader(name): grader.scale for name, grader in self.graders.items()}
+        scales = {grader.key: grader.scale for grader in self.graders.values()}
         return scales | ({"": next(iter(scales.values()))} if len(scales) == 1 else {})
+
+
+def _unused(key: str, used: Collection[str]) -> str:
+    """The key, with a number behind it when another grader has it."""
+    return next(name for n in count_from(1) if (name := key if n == 1 else f"{key}_{n}") not in used)
 
 
 def _take_beside(path: Path, evaluation: _Evaluation, runs: dict[str, Any]) -> None:
@@ -210,7 +231,7 @@ def _sample(row: Mapping[str, Any], evaluation: _Evaluation, run: Mapping[str, A
     name = str(item["id"]) if evaluation.has_ids and "id" in item else case_id([asks, expected], shown)
     scores, notes, passes, missing = {}, {}, [], False
     for result in row.get("results") or []:
-        key = key_of_grader(str(result.get("name")))
+        key = evaluation.keys[str(result.get("name"))]
         score = number(result.get("score"))
         passed = result.get("passed")
         missing |= bool(_error((result.get("sample") or {}).get("error"))) or (score is None and passed is None)

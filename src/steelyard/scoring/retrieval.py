@@ -102,7 +102,7 @@ class Retrieval(Scorer):
     def check(self, case: Case) -> str | None:
         raw = self.getters["expected"](case)
         grades = raw.values() if isinstance(raw, Mapping) else ()
-        if any(isinstance(grade, bool) or not isinstance(grade, int | float) or not grade >= 0 for grade in grades):
+        if not all(_is_grade(grade) for grade in grades):
             return f"{self.expected} is {raw!r}: the grade of an id is a number from 0 up"
         ids = raw if isinstance(raw, list | tuple) else ()
         if any(isinstance(item, dict | list) for item in ids):
@@ -124,6 +124,10 @@ class Retrieval(Scorer):
         measured = {f"{name}_at_{k}": measure(ranking, grades, k) for k in self.k for name, measure in _AT_K.items()}
         first = next((rank for rank, name in enumerate(ranking, 1) if name in grades), None)
         return measured | {MRR: 0.0 if first is None else 1 / first}
+
+
+def _is_grade(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
 
 
 def _hits(ranking: Sequence[str | None], grades: Mapping[str, float], k: int) -> int:

@@ -319,11 +319,12 @@ class _Comparison:
         """The faults of what is too many in the answer, and how many of these are fragments of true items."""
         text, true, codes, extra = self.got.items, self.truth.items, self.rules.codes, self.matching.extra
         folded = dict(zip(extra, self.got.folder.fold([text.texts[by] for by in extra]), strict=True))
-        parts = leftovers(self.truth.folded, folded, self.matching)
+        parts = leftovers(self.truth.folded, folded, self.matching, self.got)
         second = copies(self.truth.folded, folded, self.matching, minimum=self.rules.similarity)
         code_of = {by: codes.copy_ if by in second and codes.copy_ else codes.extra for by in extra}
         code_of |= dict.fromkeys(parts, codes.leftover or codes.fragment or codes.extra)
         numbers = Counter(code_of.values())
+        fragments = {folded[by] for by in parts}
         faults: list[Fault] = []
         for by, code in code_of.items():
             # What all extras of this code would give back if they were gone, shared among them.
@@ -334,6 +335,8 @@ class _Comparison:
                 message = f"a further fragment of {true.texts[parts[by]]!r}"
             elif by in second:
                 message = f"a second copy of {true.texts[second[by]]!r}"
+            elif folded[by] in fragments:
+                message = "a further copy of a fragment"
             faults.append(Fault({code: worth}, text.groups[by] or "", None, text.texts[by], message, text.boxes[by]))
         return faults, len(parts)
 

@@ -313,21 +313,32 @@ def copies(
     return {extra: matched[place] for extra, place, similarity in best if 0 < similarity >= minimum - ROUNDING}
 
 
-def leftovers(expected: Sequence[str], got: Mapping[int, str], matching: Matching) -> dict[int, int]:
-    """For each extra item that is a true fragment of an expected one, the index of that one.
+def leftovers(expected: Sequence[str], got: Mapping[int, str], matching: Matching, read: Side) -> dict[int, int]:
+    """For each extra item that is a true fragment of an expected one, the index of that one; `read` are all items got.
 
     Such a text is there, and was read in more than one part, or as a whole and in part. Of several texts that hold it,
-    the one is named of which it is the largest share, then the first by text.
+    the one is named of which it is the largest share, then the first by text. A word or three characters are a
+    fragment, single letters are not; and a fragment that was got more often than it is there is a copy.
     """
     result: dict[int, int] = {}
     whole = "\n".join(expected)
     by_length = sorted(range(len(expected)), key=lambda at: (len(expected[at]), expected[at], at))
+    holders: dict[str, list[int]] = {}
     for index in matching.extra:
-        if got[index] in whole:  # nearly never, and quickly seen
-            holder = next((at for at in by_length if is_fragment(got[index], expected[at])), None)
-            if holder is not None:
-                result[index] = holder
+        text = got[index]
+        if text not in whole:  # nearly always, and quickly seen
+            continue
+        if text not in holders:
+            places = [at for at in by_length if _is_leftover(text, expected[at]) for _ in range(expected[at].count(text))]
+            used = sum(read.folded[by] == text != expected[at] for at, by, _ in matching.pairs)
+            holders[text] = places[: max(0, len(places) - used)]
+        if holders[text]:
+            result[index] = holders[text].pop(0)
     return result
+
+
+def _is_leftover(got: str, expected: str) -> bool:
+    return is_fragment(got, expected) and (len(got) >= MIN_FRAGMENT or has_phrase(expected, got))
 
 
 def _others(indexes: Collection[int], count: int) -> tuple[int, ...]:
