@@ -83,7 +83,7 @@ def judge_warnings(report: Report) -> list[str]:
         _warning(judge.broken_rules, _MUCH_BROKEN, "votes broke a rule of the suite"),
         _warning(judge.made_up_quotes, _MUCH_MADE_UP, "votes quote what is not in the text"),
         _warning(judge.disagreement, _MUCH_DISAGREEMENT, "texts have votes that are far apart"),
-        _warning(judge.shortened, 0.0, "texts were too long to be shown whole: of these the judge saw beginning and end"),
+        _warning(judge.shortened, 0.0, "texts were too long to be shown whole: the judge saw beginning and end"),
         *_answers_given(report),
     ]
     described = report.header.description.judge

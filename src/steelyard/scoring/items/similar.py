@@ -329,7 +329,9 @@ def leftovers(expected: Sequence[str], got: Mapping[int, str], matching: Matchin
         if text not in whole:  # nearly always, and quickly seen
             continue
         if text not in holders:
-            places = [at for at in by_length if _is_leftover(text, expected[at]) for _ in range(expected[at].count(text))]
+            places = [
+                at for at in by_length if _is_leftover(text, expected[at]) for _ in range(expected[at].count(text))
+            ]
             used = sum(read.folded[by] == text != expected[at] for at, by, _ in matching.pairs)
             holders[text] = places[: max(0, len(places) - used)]
         if holders[text]:
