@@ -236,6 +236,21 @@ def test_an_a_b_that_is_repeated_says_so(tmp_path, monkeypatch):
     assert "B was run once before with the same signature and target: 1 PASS" in told
 
 
+def test_an_a_b_after_a_plain_run_of_the_same_suite_has_no_other_gates(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("BROKEN", "0")
+    write_suite(tmp_path / "words", n=12)
+    (tmp_path / "words" / "system.py").write_text(f"{SYSTEM}\n\ndef other(case):\n    return answer(case)\n")
+    invoke("run", "words")
+    arms = ("ab", "words", "--b", "function=system:other")
+    told = " ".join(invoke(*arms, code=4).split())
+    assert "A was run once before with the same signature and target: 1 PASS" in told
+    assert "with other gates" not in told
+    edit("pass_rate >= 90 %", "pass_rate >= 60 %")
+    assert "with other gates, limits or prices" in " ".join(invoke(*arms, code=4).split())
+
+
 def test_deleted_attempts_of_an_experiment_count(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")

@@ -89,7 +89,7 @@ def read_arm(letter: str, written: tuple[str, ...]) -> ArmChoice:
     for text in written:
         key, sign, value = text.partition("=")
         if not sign or not key or not value:
-            raise click.BadParameter(f"{text!r}: write KEY=VALUE, such as model=NAME", param_hint=hint)
+            raise click.BadParameter(f"{text!r}: write KEY=VALUE, such as target=NAME or model=NAME", param_hint=hint)
         if key in KEYS:
             chosen[key] = _typed(key, value, hint)
         else:

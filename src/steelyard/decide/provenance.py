@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 
-from steelyard.analysis.criteria import changed_criteria, criteria_digest, criteria_of, has_criteria
+from steelyard.analysis.criteria import changed_criteria, criteria_digest, criteria_of, has_criteria, suite_criteria
 from steelyard.analysis.summary import answers_from, arm_of, is_partial
 from steelyard.analysis.wording import counted, day
 from steelyard.decide.baselines import baselines as baselines_of
@@ -90,7 +90,10 @@ def earlier_runs(store: Store, header: RunHeader) -> EarlierRuns:
     Neither another part of the cases nor other repeats, scorers, truth or gates make a run the first one: how many
     differ in these is counted. The other arm of the same A/B or experiment is no earlier run.
     """
-    signed, plan, of = header.signature, arm_of(header)[0], criteria_digest(criteria_of(header))
+    signed, plan = header.signature, arm_of(header)[0]
+    # A plain run has the criteria of the suite alone, without those of the A/B or experiment.
+    of_suite = suite_criteria(header.description, header.options.prices, strict=header.options.strict)
+    same_criteria = {criteria_digest(criteria_of(header)), criteria_digest(of_suite)}
     others = [
         run
         for run in store.runs_of_target(header.target)
@@ -119,7 +122,7 @@ def earlier_runs(store: Store, header: RunHeader) -> EarlierRuns:
     return EarlierRuns(
         verdicts=counted_verdicts(runs),
         other_signature=len(other),
-        other_criteria=sum(bool(run.criteria) and run.criteria != of for run in same),
+        other_criteria=sum(bool(run.criteria) and run.criteria not in same_criteria for run in same),
         deleted=sum(run.deleted_at is not None for run in runs),
         same_answers=counted_verdicts(again),
     )
