@@ -3,13 +3,12 @@
 import json
 import signal
 import sys
-import time
 from collections import Counter
 
 import psutil
 import pytest
 
-from parts.command import start_process, start_steelyard, steelyard
+from parts.command import start_process, start_steelyard, steelyard, wait_until
 from parts.loopback import Loopback, json_answer
 from parts.small_suite import http_target, write_suite
 from steelyard.records import RunState
@@ -36,13 +35,6 @@ def stored(folder):
         return header, [sample.case_id for sample, _ in store.samples(header.id)]
     finally:
         store.close()
-
-
-def wait_until(true):
-    deadline = time.monotonic() + 120
-    while not true():
-        assert time.monotonic() < deadline, "it missing to pass"
-        time.sleep(0.01)
 
 
 def wait_for_requests(server, n):

@@ -5,12 +5,11 @@ import pty
 import signal
 import socket
 import sys
-import time
 from collections import Counter
 
 import pytest
 
-from parts.command import start_process, start_steelyard, steelyard
+from parts.command import start_process, start_steelyard, steelyard, wait_until
 from parts.loopback import Loopback, json_answer
 from parts.small_suite import http_target, write_suite
 from steelyard.records import RunState
@@ -59,13 +58,6 @@ def stored(env):
         return header, [sample.case_id for sample, _ in store.samples(header.id)]
     finally:
         store.close()
-
-
-def wait_until(true):
-    deadline = time.monotonic() + 120
-    while not true():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.02)
 
 
 def asked(server):

@@ -9,6 +9,8 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Callable
 from functools import cache
 from inspect import signature
 from io import TextIOWrapper
@@ -105,6 +107,14 @@ class StartedCommand:
         out, err = (Path(file).read_text(encoding="utf-8") if Path(file).exists() else "" for file in self._files)
         self._folder.cleanup()
         return out, err
+
+
+def wait_until(true: Callable[[], object], seconds: float = 120) -> None:
+    """Return as soon as `true()` is; AssertionError when that takes too long."""
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, f"still not true after {seconds:g} s"
+        time.sleep(0.01)
 
 
 def start_steelyard(*arguments: object, cwd: Path, env: dict[str, str] | None = None) -> StartedCommand:
