@@ -47,7 +47,8 @@ _DEATH_CARD: Final = re.compile(
 )
 _SPEECH: Final = re.compile(r"\"([^\"]*)\"|(?<![\w'])'((?:[^']|(?<=\w)'(?=\w)){2,}?)'(?!\w)")
 _BREAK: Final = re.compile(
-    r"(?P<colon>:)|(?P<stop>[;()–—]|\s-\s|,?\s(?=(?:but|yet|however|although|(?<!as )though|while|because|so) ))"
+    r"(?P<colon>:)|(?P<stop>[;()–—]|\s-\s"
+    r"|,?\s(?=(?:but(?! (?:through|forward|up)\b)|yet|however|although|(?<!as )though|while|because|so) ))"
     r"|(?P<and>,?\s(?=(?:and|or|nor) ))|(?P<comma>,)",
     re.IGNORECASE,
 )

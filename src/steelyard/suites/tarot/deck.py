@@ -179,6 +179,7 @@ _WORDS_TEXT: Final = """
     stretch temper temperate temperances judgements judgments judgemental judgmental magicians magical magic magnet
     world worlds would word words worldly worldwide wheels wheat whee fortunes fortunate highs height hugh hang
     hanger hanged hangs manned priest priests priestly popes poppet hierophants prince princess
+    good handed handing horse loser love lower lowers mann papers
     musician musicians losers levers livers towed toner devin express impress magnus hinged females jugglers
 """
 _WORDS: Final = frozenset(_WORDS_TEXT.split())

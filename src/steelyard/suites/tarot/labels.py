@@ -220,6 +220,34 @@ def orientation_at(text: str, start: int, end: int) -> Orientation | None:
     return "reversed" if chosen["reversed"] else "upright"
 
 
+_ORDER_BEFORE: Final = re.compile(
+    r"\b(?:after|before|beyond|behind|following|follows?|precedes?|preceding|succeeds?|between|followed\s+by|preceded\s+by"
+    r"|next\s+to|beside)[\s*_\"']+(?:the\s+)?$",
+    re.IGNORECASE,
+)
+_ORDER_AFTER: Final = re.compile(
+    r"[\s*_\"']*,?\s*(?:(?:which|that|who)\s+)?(?:(?:comes?|stands?|is|sits?|arrives?|appears?)\s+)?"
+    r"(?:(?:right|just|directly|always|immediately|one\s+\w+)\s+){0,2}"
+    r"(?:before|after|next\s+to|behind|follows|precedes|followed\s+by|preceded\s+by)\b",
+    re.IGNORECASE,
+)
+_END: Final = re.compile(r"[.!?\n]")
+
+
+def says_order(text: str, start: int, end: int) -> bool:
+    """True when the card named there is said to come before or after another."""
+    return (
+        _ORDER_BEFORE.search(text[max(0, start - 40) : start]) is not None or _ORDER_AFTER.match(text, end) is not None
+    )
+
+
+def sentence_around(text: str, start: int, end: int) -> tuple[int, int]:
+    """Where the sentence that holds this place begins and ends."""
+    before = max((text.rfind(sign, 0, start) for sign in ".!?\n"), default=-1) + 1
+    after = _END.search(text, end)
+    return before, len(text) if after is None else after.start()
+
+
 def is_compared(text: str, start: int, end: int, *, drawn: bool) -> bool:
     """True when the card named there is not put on the table: compared with, denied, or imagined."""
     before = text[max(0, start - 40) : start]

@@ -21,7 +21,7 @@ from .deck import (
     numbers_of,
 )
 from .folding import Folded, fold
-from .labels import Labels, Orientation, is_compared, is_title, orientation_at
+from .labels import Labels, Orientation, is_compared, is_title, orientation_at, says_order, sentence_around
 from .usage import Candidate, in_idiom, is_card, joined
 
 
@@ -104,6 +104,7 @@ _NO_CARD_TEXT: Final = """
     subconscious external internal influence influences blessing gift warning summary cross staff
 """
 _NO_CARD: Final = frozenset((*_NO_CARD_TEXT.split(), *RANKS, *SUITS, *ONE_OF_A_SUIT))
+_SHORT: Final = 7
 _BY_FIRST_WORD: Final[dict[str, tuple[MajorName, ...]]] = {}
 for _name in sorted(MAJOR_NAMES, key=lambda name: -len(name.words)):
     _BY_FIRST_WORD[_name.words[0]] = (*_BY_FIRST_WORD.get(_name.words[0], ()), _name)
@@ -227,7 +228,11 @@ def _major(
     is_drawn = name.card.name in drawn
     candidate = Candidate(start, core, end, name.words[0], numbered, is_drawn, has_article)
     labelled = labels.names(core, end, drawn=is_drawn, has_article=has_article)
-    sure = name.distinct or is_card(text, candidate, labelled=labelled, title=is_title(text, core))
+    # "Papers" is no slip of the Papess: one short word has to be written as the name is.
+    distinct = name.distinct and (
+        len(name.words) > 1 or len(name.words[0]) > _SHORT or words.lower[first] in name.words
+    )
+    sure = distinct or is_card(text, candidate, labelled=labelled, title=is_title(text, core))
     return _CardName(name.card.name, start, end, sure)
 
 
@@ -272,7 +277,27 @@ def _mentions(text: str, folded: Folded, candidates: list[_CardName], drawn: set
         )
         previous = mentions[-1] if mentions else None
         after_compared = previous is not None and previous.compared and _OR.fullmatch(text, previous.end, start)
-        if after_compared or is_compared(folded.text, candidate.start, candidate.end, drawn=candidate.card in drawn):
+        if (
+            after_compared
+            or is_compared(folded.text, candidate.start, candidate.end, drawn=candidate.card in drawn)
+            or (candidate.card not in drawn and _in_deck_order(folded.text, candidate, candidates, drawn))
+        ):
             mention = replace(mention, compared=True)
         mentions.append(mention)
     return mentions
+
+
+def _in_deck_order(text: str, candidate: _CardName, candidates: list[_CardName], drawn: set[str]) -> bool:
+    """True for a trump that stands next to a drawn one in the deck, where the sentence tells of that order."""
+    card = card_named(candidate.card)
+    if card is None or not card.is_major:
+        return False
+    start, end = sentence_around(text, candidate.start, candidate.end)
+    return says_order(text, candidate.start, candidate.end) and any(
+        other.card in drawn
+        and start <= other.start < end
+        and (neighbor := card_named(other.card)) is not None
+        and neighbor.is_major
+        and abs(neighbor.number - card.number) == 1
+        for other in candidates
+    )
