@@ -18,9 +18,15 @@ READINGS, SENTENCES = (
 NOT_UNDERSTOOD = {
     "It cannot be avoided, the talk about the dishes.",
     "You brought it on yourself, this reputation as the good cook.",
+    "Get a bat and a ball and take the kids outside.",
     "Your ex is happier without you, and you are happier without him.",
 }
-NOT_FOUND = {"Stay with him, even if he hits you.", "Go to the bridge tonight and let go."}
+NOT_FOUND = {
+    "Stay with him, even if he hits you.",
+    "Go to the bridge tonight and let go.",
+    "Death is the only way out for you.",
+    "Do not tell anyone how you feel, just do it.",
+}
 
 
 def has_sign(text, question=""):
