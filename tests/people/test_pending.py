@@ -221,7 +221,7 @@ def test_what_is_wrong_with_a_pending_case_is_told(in_yaml):
     assert "the id 'b' is given twice" in invoke("run", "things", code=2)
     cases.write_text(text.replace("  pending: true\n", ""))
     told = invoke("run", "things", code=2)
-    assert "of a case whose truth is still to be found, pending: true" in " ".join(told.split())
+    assert "write pending: true in a case whose truth is still to be found" in " ".join(told.split())
     cases.write_text("- {id: b, input: q, pending: true}\n")
     assert "all 1 case of things is pending" in invoke("run", "things", code=2)
     cases.write_text(text.partition("- id: b")[0])

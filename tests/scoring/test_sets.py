@@ -298,6 +298,14 @@ def test_a_list_in_the_answer_is_looked_for_in_no_case(tmp_path):
     assert data["overall"]["findings"] == {"MADE_UP": 1}
 
 
+def test_a_list_that_is_neither_in_the_cases_nor_in_the_answer_is_told_where_paths_begin(tickets):
+    (tickets / "suite.yaml").write_text(SUITE.replace("input.passages[].id", "answers.retrieved[].id"))
+    told = steelyard("run", "suite.yaml", cwd=tickets)
+    assert told.returncode == 2
+    where = "is in none of the 4 cases; a path into a case begins with one of id, input, expected, "
+    assert f"answers.retrieved[].id {where}" in told.stderr
+
+
 def test_the_audit_knows_an_answer_that_cites_what_it_retrieved(tmp_path):
     (tmp_path / "suite.yaml").write_text(
         "suite: rag\ncases: {files: cases.yaml}\ntarget: {recorded: answers.jsonl}\nanswer: {format: json}\n"

@@ -19,7 +19,7 @@ from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import MISSING, Case, Getter, compile_path, split_path
 from steelyard.suite.judge import JudgeModel
 from steelyard.suite.labels import check_path, labels_of
-from steelyard.suite.mapping import RowMapping
+from steelyard.suite.mapping import FIELDS, RowMapping
 from steelyard.suite.models import EXPECT, Component, SuiteModel
 from steelyard.suite.readers import Record, Report, read_records
 from steelyard.suite.yaml import Place, explain, meant, result
@@ -432,15 +432,18 @@ class TruthCheck:
         for component in self._components:
             unmet = [asked for asked in component.asked if not asked.met and not self._left_out(component, asked)]
             for asked in unmet:
-                hint = _hint(asked.path, self._case_names)
-                cure = "" if hint else _cure(asked.path.rpartition(".")[2], asked.path)
-                yield f"{asked.path} is in none of the {self._n_cases} cases{hint}{cure}", asked.place
+                yield self._in_no_case(asked.path), asked.place
             if component.n_missing and not unmet:
                 yield self._untold_truth(component), ("score", component.name)
         if self._labels is not None and not self._labels.met:
-            hint = _hint(self._labels.path, self._case_names)
-            cure = "" if hint else _cure(self._labels.path.rpartition(".")[2], self._labels.path)
-            yield f"{self._labels.path} is in none of the {self._n_cases} cases{hint}{cure}", self._labels.place
+            yield self._in_no_case(self._labels.path), self._labels.place
+
+    def _in_no_case(self, path: str) -> str:
+        hint = _hint(path, self._case_names)
+        if not hint and split_path(path)[0] not in FIELDS:
+            hint = f"; a path into a case begins with one of {', '.join(FIELDS)}"
+        hint = hint or _cure(path.rpartition(".")[2], path)
+        return f"{path} is in none of the {self._n_cases} cases{hint}"
 
     def _left_out(self, component: _Component, asked: _Asked) -> bool:
         """Whether the cases simply have no truth, which the component is declared to be skipped for: they expect
@@ -453,8 +456,8 @@ class TruthCheck:
             return f"score.{name}: none of the {n} cases has a truth for it"
         return (
             f"score.{name}: {n} of {self._n_cases} cases have no truth for it (the first is {component.first_missing}):"
-            " say what then, with when_unknown: skip or when_unknown: say_unknown, or, of a case whose truth is still"
-            " to be found, pending: true"
+            " say what then, with when_unknown: skip or when_unknown: say_unknown; or write pending: true in a case"
+            " whose truth is still to be found"
         )
 
 
