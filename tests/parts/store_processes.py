@@ -130,4 +130,4 @@ def delete_and_stop(told: Connection, url: str, run_ids: list[str], steps: int) 
 
     deletion.time.sleep = pause
     store = open_store(url)
-    deletion.delete_runs(store, deletion.plan_deletion(store, run_ids, ()), ())
+    deletion.delete_runs(store, deletion.plan_deletion(store, run_ids, lambda _: False), lambda _: False)

@@ -73,7 +73,7 @@ def fill_store(store: SqlStore) -> None:
     store.cache([("key", {"text": "cached"})])
     store.log_reading(OnlineReading("live", 7.0, 100, "CANNOT TELL", {"planned": 200}))
     store.create_run(header("gone-1", created_at=1003.0, state=RunState.INTERRUPTED))
-    delete_runs(store, plan_deletion(store, ["gone-1"], ()), ())
+    delete_runs(store, plan_deletion(store, ["gone-1"], lambda _: False), lambda _: False)
 
 
 def copied(source: SqlStore, target: SqlStore) -> copy_module.Copied:

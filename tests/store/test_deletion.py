@@ -15,7 +15,7 @@ from parts.small_suite import write_suite
 from parts.store_processes import StoreProcess, delete_and_stop, go_at_once, hold_open, write_batches
 from parts.stored import case, header, sample
 from steelyard.errors import RunNotFound
-from steelyard.records import CallResult, RunFacts, RunState
+from steelyard.records import CallResult, RunFacts, RunHeader, RunState
 from steelyard.store import deletion
 from steelyard.store.copy import OF_A_RUN
 from steelyard.store.deletion import Deletion, plan_deletion, unfinished_deletions
@@ -27,7 +27,10 @@ from steelyard.store.sql import SqlStore, open_store
 
 
 def delete_runs(store: SqlStore, run_ids: list[str], going_on: Collection[str]) -> Deletion:
-    return delete_planned(store, plan_deletion(store, run_ids, going_on), going_on)
+    def goes_on(run: RunHeader) -> bool:
+        return run.id in going_on
+
+    return delete_planned(store, plan_deletion(store, run_ids, goes_on), goes_on)
 
 
 def put(store: SqlStore, name: str, *numbers: int, rescored: str | None = None, **facts: object) -> None:
@@ -54,7 +57,7 @@ def test_a_run_goes_with_all_its_rows_and_the_cases_that_no_other_has(store: Sql
     before = {table: rows(store, table) for table in tables}
     fill_with_everything(store)
     assert all(rows(store, table) > before[table] for table in tables if table not in ("journal", "stored_columns"))
-    planned = plan_deletion(store, ["demo-1"], ())
+    planned = plan_deletion(store, ["demo-1"], lambda _: False)
     assert [(item.run, item.samples) for item in planned.runs] == [("demo-1", len(list(store.samples("demo-1"))))]
     assert planned.bytes > 1_000
     done = delete_runs(store, ["demo-1"], ())
@@ -248,14 +251,14 @@ def test_a_row_is_deleted_without_a_search_of_the_rows_of_other_runs(tmp_path: P
         store, second = open_store(url), open_store(url)
         put(store, "other-1", *range(10_000, 10_000 + others))
         put(store, "gone-1", *range(200))
-        planned, steps = plan_deletion(store, ["gone-1"], ()), [0]
+        planned, steps = plan_deletion(store, ["gone-1"], lambda _: False), [0]
 
         def count() -> None:
             steps[0] += 1
 
         second.runs()
         store.database._connection().set_progress_handler(count, 1_000)
-        delete_planned(store, planned, ())
+        delete_planned(store, planned, lambda _: False)
         for each in (store, second):
             each.close()
         return steps[0]
@@ -294,3 +297,19 @@ def test_the_commands_say_sizes_ask_and_keep_the_newest(tmp_path, monkeypatch):
     assert "there is no run here, and nothing to delete" in invoke(
         "runs", "prune", "--keep", 1, "--store", "empty.db", code=2
     )
+
+
+def test_a_run_that_somebody_resumes_between_question_and_answer_is_left(store: SqlStore) -> None:
+    def goes_on(run: RunHeader) -> bool:
+        return run.state is RunState.RUNNING
+
+    store.create_run(header("a-1"))
+    store.add_samples("a-1", [sample(case(1))], [case(1)])
+    store.update_run(header("a-1", state=RunState.INTERRUPTED))
+    planned = plan_deletion(store, ["a-1"], goes_on)
+    assert [item.run for item in planned.runs] == ["a-1"]
+    # While a person reads what would be deleted, another process goes on with it.
+    store.update_run(header("a-1", state=RunState.RUNNING))
+    done = delete_planned(store, planned, goes_on)
+    assert (done.runs, done.left) == ([], {"a-1": "it is under way"})
+    assert len(list(store.samples("a-1"))) == 1

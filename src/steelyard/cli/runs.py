@@ -419,8 +419,11 @@ def _deleted(store: SqlStore, wanted: list[str], *, dry_run: bool, yes: bool, as
     from steelyard.store.deletion import delete_runs, plan_deletion, unfinished_deletions
 
     store.notify(lambda text: click.echo(text, err=True))
-    going_on = [run.id for run in store.runs() if state_of(run) == RunState.RUNNING]
-    planned, unfinished = plan_deletion(store, wanted, going_on), unfinished_deletions(store)
+
+    def goes_on(run: RunHeader) -> bool:
+        return state_of(run) == RunState.RUNNING
+
+    planned, unfinished = plan_deletion(store, wanted, goes_on), unfinished_deletions(store)
     if not as_json:
         _print_plan(planned, unfinished)
     done = bool(planned.runs or unfinished) and not dry_run
@@ -428,7 +431,7 @@ def _deleted(store: SqlStore, wanted: list[str], *, dry_run: bool, yes: bool, as
         confirm(f"Delete {counted(len(planned.runs), 'run')} for good?", yes=yes)
     if done:
         try:
-            planned = delete_runs(store, planned, going_on)
+            planned = delete_runs(store, planned, goes_on)
         except KeyboardInterrupt:
             if rest := unfinished_deletions(store):
                 click.echo(_unfinished(rest, _FINISH), err=True)

@@ -76,10 +76,14 @@ class Deletion:
         return self.cases + sum(item.bytes for item in self.runs)
 
 
-def plan_deletion(store: SqlStore, run_ids: Collection[str], going_on: Collection[str]) -> Deletion:
-    """What deleting these runs would do; `going_on` are runs that are under way."""
+GoesOn = Callable[[RunHeader], bool]
+"""Whether a run is under way."""
+
+
+def plan_deletion(store: SqlStore, run_ids: Collection[str], goes_on: GoesOn) -> Deletion:
+    """What deleting these runs would do."""
     with store.database.reading() as session:
-        numbers, left = _deletable(session, store.runs(), run_ids, going_on)
+        numbers, left = _deletable(session, store.runs(), run_ids, goes_on)
         dialect, cases = store.database.dialect, 0
         sizes = [_size_of(session, dialect, run_id, number) for run_id, number in numbers.items()]
         for piece in in_pieces(numbers.values()):
@@ -94,21 +98,21 @@ def unfinished_deletions(store: SqlStore) -> list[str]:
         return [from_stored(row[0]) for row in session.execute("SELECT id FROM deletions ORDER BY run")]
 
 
-def delete_runs(store: SqlStore, planned: Deletion, going_on: Collection[str]) -> Deletion:
+def delete_runs(store: SqlStore, planned: Deletion, goes_on: GoesOn) -> Deletion:
     """Delete the planned runs, with all that only they need, and log what they were; then finish earlier deletions.
 
     Those that must stay by now are left. From the first transaction on, no run is seen in part: it is there or not.
     """
     with store.database.unchecked_references():
-        return _delete(store, planned, going_on)
+        return _delete(store, planned, goes_on)
 
 
-def _delete(store: SqlStore, planned: Deletion, going_on: Collection[str]) -> Deletion:
+def _delete(store: SqlStore, planned: Deletion, goes_on: GoesOn) -> Deletion:
     database, before = store.database, store.database.size()
     with database.writing_alone() as session:
         headers = store.runs()
-        # Checked again where nobody else can write: a label may have come meanwhile.
-        numbers, left = _deletable(session, headers, [item.run for item in planned.runs], going_on)
+        # Checked again where nobody else can write: a label may have come meanwhile, or somebody resumed a run.
+        numbers, left = _deletable(session, headers, [item.run for item in planned.runs], goes_on)
         keep_deleted(session, [header for header in headers if header.id in numbers])
         database.keep_highest_number(session)
         for piece in in_pieces(numbers.items()):
@@ -121,7 +125,7 @@ def _delete(store: SqlStore, planned: Deletion, going_on: Collection[str]) -> De
 
 
 def _deletable(
-    session: Session, headers: Collection[RunHeader], run_ids: Collection[str], going_on: Collection[str]
+    session: Session, headers: Collection[RunHeader], run_ids: Collection[str], goes_on: GoesOn
 ) -> tuple[dict[str, int], dict[str, str]]:
     """The numbers of those that can go, by id, and why the others stay."""
     numbers = {from_stored(run_id): number for run_id, number in session.execute("SELECT id, number FROM runs")}
@@ -131,7 +135,7 @@ def _deletable(
     stay |= {entry.run_id: f"it is the baseline {entry.name}" for entry in standing(log).values()}
     stay |= {ids[row[0]]: "people have labelled its answers" for row in session.execute(_LABELLED) if row[0]}
     stay |= {ids[run]: "an alert that is open names it" for row in session.execute(_ALERTED) for run in row}
-    stay |= dict.fromkeys(going_on, "it is under way")
+    stay |= {header.id: "it is under way" for header in headers if goes_on(header)}
     needed = _needed_by(session, headers, numbers, ids)
     run_ids = [run_id for run_id in run_ids if run_id in numbers]
     left: dict[str, str] = {}
