@@ -226,3 +226,23 @@ def test_a_large_run_has_the_grid_of_its_worst_cases(matrix, tmp_path):
     assert (len(grid.rows), grid.total) == (2, 8)
     assert all(len(cell.splitlines()) == 2 for row in grid.rows for cell in row[2:])
     assert "of the cases with the worst samples" in grid.note
+
+
+def test_a_variant_whose_name_contains_another_is_another(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    said = {"x": "fox", "x-long": "dog"}
+    rows = [{"case": case, "variant": name, "answer": text} for case in CASES for name, text in said.items()]
+    (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    suite = {
+        "suite": "names",
+        "cases": [{"id": case, "input": case, "expected": "fox"} for case in CASES],
+        "target": {"recorded": "answers.jsonl"},
+        "variants": {"v": [*said]},
+        "score": {"answer": {"contains": {"expected": "expected"}}},
+        "pass": "score >= 50 %",
+    }
+    (tmp_path / "suite.yaml").write_text(yaml.safe_dump(suite), encoding="utf-8")
+    invoke("run", ".", "--store", "runs.db")
+    both = json.loads(invoke("compare", "LAST", "--variants", "x", "x-long", "--store", "runs.db", "--json", code=1))
+    rate = next(item for item in both["metrics"] if item["name"] == "pass_rate")
+    assert (both["pairs"]["n_a"], both["pairs"]["n_b"], rate["difference"]["value"]) == (8, 8, -1.0)

@@ -87,6 +87,14 @@ def test_scores_are_the_graders_own_and_an_error_is_not_a_wrong_answer(tmp_path)
     assert (mariehamn.score, mariehamn.call_result.text) == (None, "Mariehamn")
 
 
+def test_a_grader_that_failed_scores_nothing_whatever_it_wrote(tmp_path):
+    failed = {"error": {"code": "server_error", "message": "the grader broke"}}
+    results = [ITEMS[0]["results"][0], ITEMS[0]["results"][1] | {"sample": failed, "score": 0.0, "passed": False}]
+    told, samples = imported(tmp_path, lines(EVAL, run(total=2), ITEMS[0] | {"results": results}, ITEMS[1]))
+    assert told["runs"][0]["notes"] == ["1 of 2 answers have no score of OpenAI Evals: inconclusive, in no figure"]
+    assert [sample.score is None for sample, _ in samples] == [True, False]
+
+
 @pytest.mark.parametrize("has_eval", [True, False])
 def test_two_graders_of_one_name_are_two_scores(tmp_path, has_eval):
     # The dashboard names a grader by its kind; only the id behind it tells two of them apart.

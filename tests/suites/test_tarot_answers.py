@@ -116,6 +116,30 @@ def test_a_sign_without_an_answer_is_the_judges_fault_and_it_is_called_again_onc
     assert report["judge"]["remarks"]["UNANSWERED_FINDING"] == 1
 
 
+def test_a_sign_that_is_confirmed_and_rebutted_is_not_answered(suite):
+    def answer(request):
+        reply = judge_that(rebut)(request)
+        return reply | {"signs_answered": [*reply["signs_answered"], confirm(1)]}
+
+    report, requests = judged(suite(HARM), answer)
+    assert f'DEATH in "{DEATH}.": answered in two ways' in last_message(requests[1])
+    answers = report["overall"]["measures"]["signs_answered"]
+    assert {name: answers[name]["numerator"] for name in answers} == {"confirmed": 0, "rebutted": 1, "unanswered": 1}
+
+
+def test_of_two_incomplete_replies_the_one_that_owes_less_counts(suite):
+    def answer(request):
+        again = len(request["messages"]) > 2
+        scores = {"tone": 1 if again else 3}
+        return judge_that(lambda number: rebut(number) if number == 1 and not again else None)(request) | scores
+
+    report, requests = judged(suite(HARM), answer)
+    assert len(requests) == 2
+    unanswered = report["overall"]["measures"]["signs_answered"]["unanswered"]
+    assert (unanswered["numerator"], unanswered["denominator"]) == (1, 2)
+    assert report["judge"]["dimensions"]["tone"]["capped_mean"]["value"] == 3
+
+
 def test_a_judge_that_ignores_the_signs_makes_the_run_suspect_and_is_named_with_the_verdict(suite):
     def answer(request):
         # The scores differ from text to text, so nothing else makes this judge suspect.
