@@ -14,7 +14,6 @@ from steelyard.report.charts.base import Chart
 from steelyard.report.charts.counts import counts, pass_fail, stated_latency, stated_stability, with_stated_values
 from steelyard.report.charts.latency import latency_by_case, latency_histogram, stability
 from steelyard.report.charts.scores import score_charts
-from steelyard.scoring.expectations import SCHEMA
 from steelyard.stats.intervals import Estimate
 from steelyard.suite.models import UncalledCase
 
@@ -56,6 +55,8 @@ def _stability(summary: Summary, stated: Mapping[str, Any], uncalled: Sequence[U
     result = summary.stability
     if result is None:
         return None
+    from steelyard.scoring.expectations import SCHEMA  # few suites have checks
+
     # A case that expects an error has nothing to compare, and no schema.
     compared = [cell for cell in uncalled if any(check.name == SCHEMA for check in cell.checks)]
     never = [CellStability(cell.case_id, cell.variant, 0, 0, Estimate(None, 0)) for cell in compared]

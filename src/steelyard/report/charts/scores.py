@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from steelyard.analysis.model import Slice
-from steelyard.decide.history import History
 from steelyard.report.charts.base import (
     BLUE,
     LIGHT_BLUE,
@@ -22,6 +21,9 @@ from steelyard.report.charts.base import (
 )
 from steelyard.report.format import percent, when
 from steelyard.stats.intervals import Estimate
+
+if TYPE_CHECKING:  # a run needs no history, and what it imports
+    from steelyard.decide.history import History
 
 _MOST_ROWS = 40
 _ROW = 20
