@@ -246,3 +246,26 @@ def test_a_variant_whose_name_contains_another_is_another(tmp_path, monkeypatch)
     both = json.loads(invoke("compare", "LAST", "--variants", "x", "x-long", "--store", "runs.db", "--json", code=1))
     rate = next(item for item in both["metrics"] if item["name"] == "pass_rate")
     assert (both["pairs"]["n_a"], both["pairs"]["n_b"], rate["difference"]["value"]) == (8, 8, -1.0)
+
+
+def test_levels_of_a_factor_with_unequal_cells_are_said_not_to_be_comparable(tmp_path, monkeypatch):
+    # The prompt makes no difference: only the large model is right, and one cell of the small one is missing.
+    monkeypatch.chdir(tmp_path)
+    names = [f"prompt={prompt}, model={model}" for prompt in ("short", "long") for model in ("small", "large")]
+    cells = [(case, name) for case in CASES for name in names if name != LONG or case == "c0"]
+    rows = [{"case": case, "variant": name, "answer": "fox" if "large" in name else "?"} for case, name in cells]
+    (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    suite = {
+        "suite": "cells",
+        "cases": [{"id": case, "input": case, "expected": "fox"} for case in CASES],
+        "target": {"recorded": "answers.jsonl"},
+        "variants": VARIANTS,
+        "score": {"answer": {"contains": {"expected": "expected"}}},
+        "limits": {"max_inconclusive": "50 %"},
+    }
+    (tmp_path / "suite.yaml").write_text(yaml.safe_dump(suite, sort_keys=False), encoding="utf-8")
+    invoke("run", ".", "--store", "runs.db")
+    text = " ".join(invoke("report", "LAST", "--full", "--store", "runs.db").split())
+    by_prompt, by_model = (text.partition(f"By {name} ")[2].partition("By ")[0] for name in ("prompt", "model"))
+    assert "other factors differ between the levels (samples with model=small: short 8, long 1)" in by_prompt
+    assert "(samples with prompt=long: small 1, large 8)" in by_model

@@ -17,7 +17,7 @@ from steelyard.report.judge.run import judged_names, weight_of
 from steelyard.report.model import Report, SampleDetail
 from steelyard.stats.intervals import Estimate
 from steelyard.store.selection import Selection
-from steelyard.suite.models import Component
+from steelyard.suite.models import Component, levels_of
 
 _MOST_GROUPS = 20
 _LONGEST_NAME = 40
@@ -46,6 +46,8 @@ def slices(report: Report, factor: str) -> Table:
     if len(groups) > _MOST_GROUPS:
         notes.insert(0, f"the lowest averages of {len(groups):,} first")
         groups = sorted(groups, key=lambda group: (group.average.value is None, group.average.value or 0.0))
+    if factor.startswith("variant."):
+        notes += _unequal(report, factor.removeprefix("variant."))
     average, interval, n = doc.estimate(lambda group: group.average, "Average")
     # Which variant is best is said below the criteria by variant where there are some.
     best = report.summary.best_variant if factor == "variant" and not report.decision.by_variant else None
@@ -62,6 +64,33 @@ def slices(report: Report, factor: str) -> Table:
         conclusion="" if best is None else best.sentence,
         signature=OF_A_RUN,
     )
+
+
+_UNEQUAL = 0.1
+"""How much smaller a cell may be than its counterpart before two levels of a factor are of different mixtures."""
+
+
+def _unequal(report: Report, factor: str) -> list[str]:
+    """That the levels of a factor are not compared under the same other factors, since samples are missing or were not
+    planned: then a difference between them may be one of the other factors."""
+    cells: dict[tuple[tuple[str, str], ...], dict[str, int]] = {}
+    levels: dict[str, None] = {}
+    for group in report.summary.slices.get("variant", ()):
+        named = levels_of(group.name)
+        if factor not in named:
+            return []
+        levels.setdefault(named[factor])
+        others = tuple((name, level) for name, level in named.items() if name != factor)
+        cells.setdefault(others, {})[named[factor]] = group.average.n
+    if len(cells) < 2:
+        return []
+    for others, counts in cells.items():
+        sizes = {level: counts.get(level, 0) for level in levels}
+        if min(sizes.values()) < (1 - _UNEQUAL) * max(sizes.values()):
+            where = ", ".join(f"{name}={level}" for name, level in others)
+            counted = ", ".join(f"{level} {n:,}" for level, n in sizes.items())
+            return [f"not comparable: other factors differ between the levels (samples with {where}: {counted})"]
+    return []
 
 
 def variants(report: Report, most: int) -> Table:
