@@ -140,6 +140,7 @@ def test_a_suite_is_described_as_plain_data(full):
         "usual_repeats": None,
         "n_cases": None,
         "n_pending": 0,
+        "n_pending_known": 0,
         "pending_of": "",
         "n_planned": None,
         "without_truth": [],
