@@ -213,7 +213,7 @@ def test_where_the_truth_changed_answers_of_both_runs_are_compared_by_that_of_b(
     assert (found["pairs"]["comparable"], found["pairs"]["fixed"]["count"]) == (50, 0)
     told = [change["sentence"] for change in found["signatures"]["changes"]]
     assert told == [
-        "the target differs: answers",
+        "the target differs: recorded answers",
         "the truth of 3 cases changed, and A's answers are scored by B's: 1 moved; c00, c01, c02",
     ]
 

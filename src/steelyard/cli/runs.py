@@ -190,6 +190,7 @@ def show_pending(store: Store, header: RunHeader, *, as_json: bool) -> None:
 # `steelyard runs`.
 
 _LONGEST_NAME = 60
+_WIDE = 100
 
 
 class _RunsGroup(click.Group):
@@ -275,23 +276,20 @@ def _print_table(runs: list[RunHeader]) -> None:
     from steelyard.engine.process import state_of
     from steelyard.report.judge.run import judge_name
 
+    models = any(_model(run) for run in runs)
+    # Of a narrow terminal, target and model get what is left: a judge is named in the report of its run.
+    judged = console().width >= _WIDE and any(judge_name(run) for run in runs)
     table = Table(box=None, pad_edge=False)
     for name in ("run", "verdict", "pass rate"):
         table.add_column(name, no_wrap=True)
-    table.add_column("target", overflow="fold")
-    models = any(_model(run) for run in runs)
-    if models:
-        table.add_column("model", overflow="fold")
-    judged = any(judge_name(run) for run in runs)
-    if judged:
-        table.add_column("judged by", overflow="fold")
+    for name in ("target", *(["model"] if models else []), *(["judged by"] if judged else [])):
+        table.add_column(name)
     for run in runs:
-        by = [Text(one_line(judge_name(run), _LONGEST_NAME))] if judged else []
-        model = [Text(one_line(_model(run), _LONGEST_NAME))] if models else []
-        target = Text(one_line(_target(run), _LONGEST_NAME))
         state = state_of(run)
         word = _verdict(run) if state == RunState.ENDED else state
-        table.add_row(run.id, word, _rate_text(run), target, *model, *by)
+        names = [_target(run), *([_model(run)] if models else []), *([judge_name(run)] if judged else [])]
+        shown = [Text(one_line(name, _LONGEST_NAME), no_wrap=True, overflow="ellipsis") for name in names]
+        table.add_row(run.id, word, _rate_text(run), *shown)
     console().print(table)
 
 

@@ -157,7 +157,9 @@ def _result(threshold: Gate, estimate: Estimate, missing_labels: str, *, constan
         reason = (
             f"{in_unit(value, threshold.unit)} by definition: the same score for every text (n {estimate.n}{missing})"
         )
-        return HealthResult(threshold.text, Verdict.FAIL, value, estimate.n, reason, estimate, broken=True)
+        # Few texts of a part of a suite may well deserve the same score.
+        broken = estimate.n >= FEWEST_LABELS
+        return HealthResult(threshold.text, Verdict.FAIL, value, estimate.n, reason, estimate, broken=broken)
     if value is None:
         reason = "n/a: no data" + missing
         return HealthResult(threshold.text, Verdict.AMBIGUOUS, value, estimate.n, reason, estimate)
