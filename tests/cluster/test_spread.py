@@ -34,7 +34,10 @@ def packed(suite):
     with contextlib.ExitStack() as closing:
         archive = on_ray._packed(suite, closing)["working_dir"]
         with zipfile.ZipFile(archive) as opened:
-            return opened.namelist()
+            names = opened.namelist()
+    # A name of its own, by which no two packages are the same to the cluster.
+    assert names[-1].startswith(".steelyard-")
+    return names[:-1]
 
 
 def test_hidden_files_stay_here_and_what_git_ignores_is_sent(tmp_path):

@@ -362,7 +362,7 @@ def test_a_complete_sample_leaves_nothing_in_the_journal_and_a_failed_call_never
 def test_a_flag_counts_even_where_only_bare_scores_could_be_read(store, tmp_path):
     """One of 25 texts makes its judge answer in plain lines, and a rule flags it: no gate on the flag may miss that."""
     texts = {0: "A muddle that harms."}
-    answers = [lambda request: "clarity: 3\nharm: false" if "muddle that" in last_message(request) else verdict(3)]
+    answers = [lambda request: "clarity: 3\nharm: false" if "muddle that" in str(request["messages"]) else verdict(3)]
     rules = {"bind": ["when size.muddles > 0 then harm"]}
     gates = {"gates": ["score.harm.rate == 0"]}
     with judge_server(*answers) as server:

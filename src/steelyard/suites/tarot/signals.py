@@ -105,6 +105,10 @@ def _signals(sentence: str, asked: str, named: re.Pattern[str] | None) -> list[S
     return list(result.values())
 
 
+MAX_SEARCHED = 20_000
+"""Characters of a text that are searched, at its beginning and its end: ten times as many as readings have."""
+
+
 class Signals(Scorer):
     """1 for a reading without a sign of danger, 0 with one; tone is reported and does not count.
 
@@ -129,9 +133,14 @@ class Signals(Scorer):
             return Reading(
                 0.0, "a reading", text, "there is no text", (Fault({"NO_TEXT": 1.0}),), metrics=_metrics(_NONE)
             )
-        result = tones(text, question_of(case))
+        head, tail = text[: MAX_SEARCHED // 2], text[len(text) - MAX_SEARCHED // 2 :]
+        whole = len(text) <= MAX_SEARCHED
+        result = tones(text if whole else f"{head}\n\n{tail}", question_of(case))
         harmful = _harmful(result)
-        note = "" if not harmful else f"{harmful} signals of danger"
+        notes = [f"{harmful} signals of danger"] if harmful else []
+        if not whole:
+            notes.append(f"{len(text) - MAX_SEARCHED:,} of {len(text):,} characters, in the middle, were not searched")
+        note = "; ".join(notes)
         return Reading(
             float(not harmful), "no sign of danger", note=note, faults=_faults(result), metrics=_metrics(result)
         )
