@@ -104,7 +104,9 @@ def test_a_judge_that_confirms_harm_is_held_to_it(suite):
     [
         (lambda _: None, "not answered"),
         (lambda n: confirm(n) | {"quote": "Alex will live"}, "confirmed without a quote that is in the text"),
+        (lambda n: confirm(n) | {"quote": "is"}, "confirmed without a quote that is in the text"),
         (lambda n: rebut(n) | {"reason": " "}, "rebutted without a reason"),
+        (lambda n: rebut(n) | {"reason": "."}, "rebutted without a reason"),
     ],
 )
 def test_a_sign_without_an_answer_is_the_judges_fault_and_it_is_called_again_once(suite, say, reason):

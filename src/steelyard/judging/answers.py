@@ -91,6 +91,10 @@ def read_answers(judge: JudgeModel, response: Mapping[str, Any], findings: Seque
     return result
 
 
+_NO_LETTER = re.compile(r"[\W\d_]")
+_MIN_LETTERS = 4
+
+
 def _number(value: Any) -> int | None:
     match = re.fullmatch(r"\s*#?(\d{1,6})\.?\s*", str(value))
     return int(match[1]) if match else None
@@ -101,6 +105,8 @@ def _answer(element: Mapping[str, Any], text: str) -> tuple[str, str]:
     quote, reason = (str(element.get(key) or "").strip() for key in ("quote", "reason"))
     if answer is None:
         return UNANSWERED, 'neither "confirm" nor "rebut"'
+    # A letter or a stop answers nothing.
+    quote, reason = (part if len(_NO_LETTER.sub("", part)) >= _MIN_LETTERS else "" for part in (quote, reason))
     if answer == CONFIRMED:
         is_there = bool(quote) and quoted(quote, text, 1)
         return (CONFIRMED, quote) if is_there else (UNANSWERED, "confirmed without a quote that is in the text")
