@@ -190,7 +190,7 @@ def show_pending(store: Store, header: RunHeader, *, as_json: bool) -> None:
 # `steelyard runs`.
 
 _LONGEST_NAME = 60
-_WIDE = 100
+_WIDE, _LONGEST_LINE = 100, 1_000
 
 
 class _RunsGroup(click.Group):
@@ -277,7 +277,7 @@ def _print_table(runs: list[RunHeader]) -> None:
     from steelyard.report.judge.run import judge_name
 
     models = any(_model(run) for run in runs)
-    # Of a narrow terminal, target and model get what is left: a judge is named in the report of its run.
+    # In a narrow terminal, target and model get what is left, and judges stand below the table.
     judged = console().width >= _WIDE and any(judge_name(run) for run in runs)
     table = Table(box=None, pad_edge=False)
     for name in ("run", "verdict", "pass rate"):
@@ -291,6 +291,11 @@ def _print_table(runs: list[RunHeader]) -> None:
         shown = [Text(one_line(name, _LONGEST_NAME), no_wrap=True, overflow="ellipsis") for name in names]
         table.add_row(run.id, word, _rate_text(run), *shown)
     console().print(table)
+    if not judged:
+        for name in dict.fromkeys(filter(None, map(judge_name, runs))):
+            mine = [run.id for run in runs if judge_name(run) == name]
+            more = f" and {len(mine) - _MOST_NAMES:,} more" if len(mine) > _MOST_NAMES else ""
+            click.echo(one_line(f"judged by {name}: {', '.join(mine[:_MOST_NAMES])}{more}", _LONGEST_LINE))
 
 
 def _list_deleted(deletions: tuple[DeletedRuns, ...], unfinished: list[str]) -> None:
