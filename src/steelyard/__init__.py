@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from steelyard.errors import MissingExtra, NotPassed, Problem, SteelyardError, SuiteError, TargetFailure, UsageError
     from steelyard.failures import FailureCause, failure_causes
     from steelyard.judging.evidence import Checked, quoted
+    from steelyard.loading.json_schema import suite_schema
+    from steelyard.loading.load import load_suite, with_target
     from steelyard.metrics.own import Samples, metric
     from steelyard.records import Check, CheckState, Claim, Finding, Mark, RunHeader, Sample
     from steelyard.results.operations import audit, compare, gate, history, judge_check, rescore
@@ -21,8 +23,6 @@ if TYPE_CHECKING:
     from steelyard.scoring.items.groups import group_boxes
     from steelyard.store.base import RecordedRun, RecordedSample
     from steelyard.suite.case import Attachment, Case
-    from steelyard.suite.json_schema import suite_schema
-    from steelyard.suite.load import load_suite, with_target
     from steelyard.targets.base import Request, Response, Target, TargetContext
     from steelyard.testing.plugin import steelyard_suite
 
@@ -141,14 +141,14 @@ _HOMES = {
     "group_boxes": "steelyard.scoring.items.groups",
     "import_run": "steelyard.api",
     "is_exposed": "steelyard.decide.assignment",
-    "load_suite": "steelyard.suite.load",
+    "load_suite": "steelyard.loading.load",
     "metric": "steelyard.metrics.own",
     "read_box": "steelyard.scoring.items.boxes",
     "run_suite": "steelyard.api",
     "scorers": "steelyard.api",
     "steelyard_suite": "steelyard.testing.plugin",
-    "suite_schema": "steelyard.suite.json_schema",
-    "with_target": "steelyard.suite.load",
+    "suite_schema": "steelyard.loading.json_schema",
+    "with_target": "steelyard.loading.load",
 }
 
 

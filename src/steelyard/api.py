@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard import plugins
 from steelyard.errors import UsageError
+from steelyard.loading.suite import build_suite
 from steelyard.results.run import Run
-from steelyard.suite.build.draft import Draft
-from steelyard.suite.build.suite import build_suite
 from steelyard.suite.case import Case
+from steelyard.suite.draft import Draft
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.yaml import Located
 

@@ -83,6 +83,8 @@ _BUILT_IN = {
     },
     # Those of a model that a scorer needs, which a run asks.
     "models": {"embeddings": "steelyard.targets.embeddings:EmbeddingsConnection"},
+    # What reports show of a feature that the packages below it do not know.
+    "report_parts": {"contested_cases": "steelyard.people.experts:contested_in"},
 }
 
 

@@ -11,6 +11,7 @@ from parts.small_judge import answer, judge
 from parts.small_suite import write_suite
 from steelyard.engine.plan import RunOptions
 from steelyard.judging.parse import AnswerParser
+from steelyard.loading.load import load_suite
 from steelyard.records import Mode, Outcome
 from steelyard.report.build import build_report
 from steelyard.report.judge.build import build_card
@@ -19,7 +20,6 @@ from steelyard.runner import run as weighing
 from steelyard.scoring.extract import BROKE_OFF
 from steelyard.store.snapshot import read_snapshot, write_snapshot
 from steelyard.store.sql import open_store
-from steelyard.suite.load import load_suite
 
 PARSER = AnswerParser(judge())
 WHOLE = json.dumps(answer(tone=4))

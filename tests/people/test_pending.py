@@ -9,8 +9,8 @@ import yaml
 
 from parts.command import invoke
 from steelyard.errors import UsageError
+from steelyard.loading.load import load_suite
 from steelyard.people.truth import Author, change_case
-from steelyard.suite.load import load_suite
 
 SUITE = """\
 suite: things

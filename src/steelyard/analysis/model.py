@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
-from steelyard.analysis.wording import counted
 from steelyard.frozen import frozen
 from steelyard.metrics.aggregate import Proportion
 from steelyard.metrics.registry import READABLE, Metric, Names
 from steelyard.records import Outcome
 from steelyard.stats.intervals import Estimate, Possible
+from steelyard.wording import counted
 
 if TYPE_CHECKING:
     from steelyard.analysis.calibration import ConfidenceFigures

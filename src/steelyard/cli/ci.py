@@ -29,9 +29,9 @@ from steelyard.records import Verdict
 from steelyard.report.verdicts import INTERRUPTED, exit_code
 
 if TYPE_CHECKING:
-    from steelyard.alerts.rules import AlertSettings
     from steelyard.analysis.compare.model import Comparison
     from steelyard.engine.engine import Ending
+    from steelyard.loading.alerts import AlertSettings
     from steelyard.report.ci import Place
     from steelyard.report.model import Report
     from steelyard.store.base import Store

@@ -69,9 +69,9 @@ def check(
     the run says nothing of its judge.
     """
     from steelyard.engine.plan import RunOptions, Selection, parse_only
+    from steelyard.loading.load import load_suite
     from steelyard.results.operations import card_of, judge_of, refuse_other_suite, shown_card
     from steelyard.store.sql import open_store
-    from steelyard.suite.load import load_suite
 
     choice = JudgeChoice(judge, judge_model, judge_token, repeats, judge_temperature)
     if run is not None:

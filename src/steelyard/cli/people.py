@@ -14,6 +14,7 @@ import click
 from steelyard.cli.options import FILE, as_json, run_name, store_url
 from steelyard.cli.output import print_json, report_written, show_document
 from steelyard.errors import UsageError
+from steelyard.loading.load import load_suite
 from steelyard.people import files
 from steelyard.people.agreement import agreement_of
 from steelyard.people.consensus import consensus_of, fill_from_crowd, propose_cases
@@ -39,7 +40,6 @@ from steelyard.store.people import (
     person_key,
 )
 from steelyard.store.sql import SqlStore, open_store
-from steelyard.suite.load import load_suite
 
 Shown = tuple[Document | Sequence[str], Any]
 """What a command has to say: as a report or in lines, and as data."""

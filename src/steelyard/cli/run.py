@@ -287,7 +287,7 @@ def asked_for(
 ) -> tuple[SuiteModel, RunOptions]:
     """The suite with the target and the judge that were asked for, and how to run it; SuiteError as it stands."""
     from steelyard.engine.plan import RunOptions, Selection, parse_only
-    from steelyard.suite.load import load_suite, pending_suite, with_answers, with_target
+    from steelyard.loading.load import load_suite, pending_suite, with_answers, with_target
 
     if sample is None and (by is not None or seed is not None):
         raise UsageError(f"{'--by' if by is not None else '--seed'} says how a sample is drawn: give --sample N, too")
@@ -462,10 +462,10 @@ def rescore_command(
     is asked anew with --judge-again only.
     """
     from steelyard.engine.plan import RunOptions, Selection, parse_only
+    from steelyard.loading.chosen_judge import judged_as_then
+    from steelyard.loading.load import suite_of_run
     from steelyard.results.operations import refuse_imported
     from steelyard.store.sql import open_store
-    from steelyard.suite.chosen_judge import judged_as_then
-    from steelyard.suite.load import suite_of_run
 
     choice = JudgeChoice(judge, judge_model, judge_token, judge_repeats, judge_temperature)
     _refuse_what_does_nothing(choice, judge_again=judge_again, strict=strict)

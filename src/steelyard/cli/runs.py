@@ -333,16 +333,16 @@ def _rate_text(run: RunHeader) -> str:
 
 
 def _verdict(run: RunHeader) -> str:
-    from steelyard.analysis.summary import is_partial
+    from steelyard.store.headers import is_partial
 
     word = run.verdict.value if run.verdict is not None else "no gates" if run.ended_at else "-"
     return f"{word}, partial" if is_partial(run) else word
 
 
 def _row(run: RunHeader) -> dict[str, Any]:
-    from steelyard.analysis.summary import answers_from, is_partial
     from steelyard.engine.process import state_of
     from steelyard.report.judge.run import judge_name
+    from steelyard.store.headers import answers_from, is_partial
 
     rate = _pass_rate(run)
     return {

@@ -30,8 +30,8 @@ from steelyard.report.format import one_line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from steelyard.alerts.rules import AlertSettings
     from steelyard.decide.history import History
+    from steelyard.loading.alerts import AlertSettings
     from steelyard.records import RunHeader
     from steelyard.store.logs import AlertRecord, Delivery
     from steelyard.store.sql import SqlStore
@@ -78,9 +78,9 @@ def check(run: str, suite: str | None, dry_run: bool, store_url: str | None, as_
 
 
 def _settings(header: RunHeader, suite: str | None) -> AlertSettings:
-    from steelyard.alerts.rules import AlertSettings, settings_from
+    from steelyard.loading.alerts import AlertSettings, settings_from
+    from steelyard.loading.load import PROJECT_FILE, load_suite, project_alerts
     from steelyard.results.operations import refuse_other_suite
-    from steelyard.suite.load import PROJECT_FILE, load_suite, project_alerts
 
     if suite is None:
         own = settings_from(header.description.alerts)
@@ -247,8 +247,8 @@ def _write_run(store: SqlStore, header: RunHeader, file: Path, suite: str | None
 
         write_snapshot(store, header.id, file)
     else:
+        from steelyard.loading.load import load_suite
         from steelyard.runner.imports import export_foreign
-        from steelyard.suite.load import load_suite
 
         export_foreign(load_suite(suite), store, header, file)
 
@@ -446,8 +446,8 @@ def _own(store: SqlStore, file: Path, *, as_json: bool) -> None:
 
 
 def _foreign(store: SqlStore, file: Path, suite: str, *, as_json: bool) -> None:
+    from steelyard.loading.load import load_suite
     from steelyard.runner.imports import import_foreign
-    from steelyard.suite.load import load_suite
 
     result = import_foreign(load_suite(suite), store, file)
     run_id = result.header.id

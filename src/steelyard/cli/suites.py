@@ -134,7 +134,7 @@ def schema_command(as_json: bool) -> None:  # noqa: ARG001 - every command takes
     Save it and point your editor at it: the first line of a suite file may be
     "# yaml-language-server: $schema=suite.schema.json".
     """
-    from steelyard.suite.json_schema import suite_schema
+    from steelyard.loading.json_schema import suite_schema
 
     print_json(suite_schema())
 
@@ -149,7 +149,7 @@ def suites_command(as_json: bool) -> None:
 
     Suites of installed plug-ins are listed, too. Run one by its name: steelyard run NAME.
     """
-    from steelyard.suite.load import list_suites
+    from steelyard.loading.load import list_suites
 
     suites = list_suites()
     if as_json:

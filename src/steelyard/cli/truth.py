@@ -15,6 +15,7 @@ from steelyard.cli.options import as_json, store_url
 from steelyard.cli.output import print_json
 from steelyard.decide.baselines import find_reference, whoever
 from steelyard.errors import SteelyardError
+from steelyard.loading.load import load_suite
 from steelyard.people import lint, suggestions, truth
 from steelyard.report.format import counted, one_line
 from steelyard.results.find import file_reference, names_a_file
@@ -22,7 +23,6 @@ from steelyard.runner.attribute import Changes, changes_since, newest_run
 from steelyard.runner.attribute import note as note_edits
 from steelyard.store.sql import open_store
 from steelyard.suite.case import MISSING
-from steelyard.suite.load import load_suite
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.truth import LEDGER_FILE, NAMES, LedgerLine, kind_of, newest_first, worth
 from steelyard.suite.yaml import shown

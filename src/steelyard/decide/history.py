@@ -12,31 +12,23 @@ from typing import Any
 from steelyard.analysis.compare.unpaired import smallest_that_matters
 from steelyard.analysis.criteria import HASHED, changed_values, criteria_of, has_criteria
 from steelyard.analysis.model import Summary
-from steelyard.analysis.summary import (
-    all_cached,
-    answers_from,
-    arm_of,
-    is_partial,
-    is_reading,
-    origin,
-    stored_summary,
-    summarise_stored,
-)
+from steelyard.analysis.summary import stored_summary, summarise_stored
 from steelyard.analysis.target import changes_text, target_changes, target_description, target_name
-from steelyard.analysis.wording import counted, day, in_unit
 from steelyard.decide.baselines import baselines
 from steelyard.decide.gates import measure, p_text
 from steelyard.decide.provenance import DeletedRuns, deletions
 from steelyard.errors import UsageError
+from steelyard.loading.own_metrics import load_metrics
 from steelyard.metrics.expressions import EVERY, FACTORS, Gate, parse_gate, parse_metric
-from steelyard.metrics.own import load_metrics
 from steelyard.metrics.registry import CORRECTED
 from steelyard.records import RunHeader, RunState, Verdict
 from steelyard.stats.change_points import METHOD, ChangePoint, Series, find_change_points
 from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Store
+from steelyard.store.headers import all_cached, answers_from, arm_of, is_partial, is_reading, origin
 from steelyard.suite.values import Band
 from steelyard.suite.yaml import listed
+from steelyard.wording import counted, day, in_unit
 
 
 @dataclass(frozen=True, slots=True)

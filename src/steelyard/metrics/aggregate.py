@@ -16,8 +16,8 @@ import numpy as np
 
 from steelyard.frozen import frozen
 from steelyard.metrics.missing import Ranges
-from steelyard.metrics.own import RunData
 from steelyard.metrics.registry import Aggregate, Contributions, Labels, Level, Metric, Names, metrics
+from steelyard.metrics.run_data import RunData
 from steelyard.stats.arrays import Array, pieces
 from steelyard.stats.groups import Groups
 from steelyard.stats.intervals import (

@@ -15,9 +15,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from steelyard.frozen import frozen
+from steelyard.suite.case import NONE
 
 if TYPE_CHECKING:
-    from steelyard.metrics.own import RunData
+    from steelyard.metrics.run_data import RunData
     from steelyard.stats.arrays import Array
     from steelyard.stats.intervals import Estimate
     from steelyard.suite.models import SuiteModel
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 Better = Literal["higher", "lower", ""]
 Names = tuple[str, ...]
 """What fills the angle brackets of a pattern."""
-NONE = "(none)"
-"""The slice of cases that have no category or no difficulty while others do."""
 MOST_IN_A_ROW = 100
 """pass^k is given for k up to this."""
 READABLE = ".readable"

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from math import isnan, nan
 from typing import Any, Literal
 
-from steelyard.analysis.summary import origin
 from steelyard.engine.rescore import OtherBalance, reading_of, same_question
 from steelyard.errors import UsageError
+from steelyard.loading.load import PENDING_SUFFIX, load_suite
 from steelyard.people.truth import Author, change_case, truth_state
 from steelyard.plugins import checked_call
 from steelyard.records import RunHeader, RunState
@@ -23,11 +23,11 @@ from steelyard.scoring.numbers import Number, as_number
 from steelyard.scoring.structure import Fields
 from steelyard.scoring.text import Choice, Contains, Regex, as_phrases, as_text, chosen, normalise, says_unknown
 from steelyard.store.base import Store
+from steelyard.store.headers import origin
 from steelyard.store.people import ANSWER, LabelRecord
 from steelyard.suite.case import MISSING, Case, compile_path, digest, put, split_path
 from steelyard.suite.case_files import cannot_edit
 from steelyard.suite.cases import every_case, pending_cases
-from steelyard.suite.load import PENDING_SUFFIX, load_suite
 from steelyard.suite.models import Component, SuiteModel
 from steelyard.suite.redaction import EMAIL, NAME, PHONE
 from steelyard.suite.truth import SUGGESTION, Decision, LedgerLine, append_lines, case_paths, ledger_line

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.errors import UsageError
+from steelyard.loading.load import find_suite, load_suite
 from steelyard.scoring.structure import Fields
-from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import MISSING, Case, canonical, compile_path, digest, leaves, path_step, put, split_path
 from steelyard.suite.case_files import (
     EDITABLE,
@@ -22,8 +22,8 @@ from steelyard.suite.case_files import (
     written_records,
 )
 from steelyard.suite.cases import CaseFile, FileCases, ListCases, every_case, survey_cases
+from steelyard.suite.draft import Draft
 from steelyard.suite.edits import alone_in, edit_folder, write_edit
-from steelyard.suite.load import find_suite, load_suite
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.readers import Record, decode, refuse
 from steelyard.suite.redaction import written_cases

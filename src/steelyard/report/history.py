@@ -9,7 +9,6 @@ from typing import Any
 
 from steelyard.analysis.summary import stored_summary
 from steelyard.analysis.target import target_name
-from steelyard.analysis.wording import day
 from steelyard.decide.baselines import BaselineDrift
 from steelyard.decide.history import History, HistoryRun, Trend, days, figure_by_slice
 from steelyard.records import RunHeader
@@ -24,6 +23,7 @@ from steelyard.stats.change_points import FEWEST_RUNS
 from steelyard.stats.intervals import Estimate
 from steelyard.store.logs import BaselineEntry
 from steelyard.store.selection import OfRun
+from steelyard.wording import day
 
 _LONGEST_BAND = 12
 _LONGEST_TARGET = 24

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from steelyard.analysis.wording import percent
 from steelyard.auditing.audit import AuditResult, ProbeResult
 from steelyard.auditing.judge import InjectionResult
 from steelyard.auditing.probes import CONSTANT, NULL, TRUTH
 from steelyard.records import Verdict
 from steelyard.report import document as doc
 from steelyard.report.document import bullets, section, table_section
+from steelyard.wording import percent
 
 _UNPROVEN = "unproven: the judge gives no quote, or a made-up one. quoting it: it quotes the injection itself."
 _STILL = (

@@ -332,8 +332,8 @@ def rescore(
     The suite is the one that is named, the one that made the run in Python, or the one of the run's suite name.
     """
     from steelyard.engine.plan import RunOptions
+    from steelyard.loading.chosen_judge import judged_as_then
     from steelyard.runner.run import rescore_decided
-    from steelyard.suite.chosen_judge import judged_as_then
 
     source = _run_of(run, store)
     if source.file is not None:

@@ -23,6 +23,7 @@ from steelyard.errors import RunNotFound, SnapshotError, SuiteError, UsageError
 from steelyard.judging.evidence import complaint_check
 from steelyard.judging.judgement import JudgeReader
 from steelyard.judging.parse import AnswerParser
+from steelyard.loading.load import as_imported
 from steelyard.plugins import UserCodeError, checked_call, find_callable, place_of
 from steelyard.records import (
     CallResult,
@@ -45,11 +46,10 @@ from steelyard.runner.run import finish
 from steelyard.scoring.evaluate import Evaluator, passes
 from steelyard.store.base import RecordedRun, RecordedSample, SnapshotFormat, Store
 from steelyard.store.snapshot import whole_file
-from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import Case, digest
 from steelyard.suite.cases import ListCases, survey_cases
+from steelyard.suite.draft import Draft
 from steelyard.suite.judge import Member
-from steelyard.suite.load import as_imported
 from steelyard.suite.mapping import sample_tags
 from steelyard.suite.models import EXPECT, SuiteModel, Variant
 from steelyard.suite.signature import signature

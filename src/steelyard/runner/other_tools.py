@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from steelyard import __version__
-from steelyard.analysis.wording import percent
 from steelyard.engine.health import Health
 from steelyard.errors import SnapshotError, SuiteError, UsageError
 from steelyard.exchange.results import NOTHING, ResultFile, ResultSample, as_text, reading, refuse_twins
@@ -27,12 +26,13 @@ from steelyard.records import (
 )
 from steelyard.runner.imports import Imported, available_run, begin_import, fill_run, imported_id
 from steelyard.store.base import Store
-from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import Case, digest
 from steelyard.suite.cases import ListCases, survey_cases
+from steelyard.suite.draft import Draft
 from steelyard.suite.models import Component, SuiteModel, Threshold, Variant
 from steelyard.suite.signature import signature
 from steelyard.suite.yaml import Located
+from steelyard.wording import percent
 
 
 @dataclass

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from pydantic import BaseModel, ConfigDict, Field
 
 from steelyard.errors import SuiteError, UsageError
+from steelyard.loading.load import suite_of_run
 from steelyard.people.agreement import agreement_of
 from steelyard.people.desk import Desk, Draw, Task, extend_plan
 from steelyard.people.estimates import estimates_of
@@ -24,7 +25,6 @@ from steelyard.report import format as fmt
 from steelyard.report import people as report
 from steelyard.report.render.json import picked
 from steelyard.store.people import ANSWER, SCORES, VERDICT, AlreadyLabelled, Queue, person_key
-from steelyard.suite.load import suite_of_run
 from steelyard.suite.truth import NAMES, kind_of, newest_first
 from steelyard.web import render
 from steelyard.web.site import Action, Query, Resource, Role, Visit, desk_address, sample_address

@@ -15,14 +15,17 @@ from steelyard.analysis.compare.pairing import ComparedRun
 from steelyard.analysis.compare.signatures import loads
 from steelyard.analysis.findings import top_confusions
 from steelyard.analysis.judge.corrected import labels_of
-from steelyard.analysis.summary import arm_of, same_system, stored_summary, summarise_stored
-from steelyard.metrics.registry import CORRECTED, NONE, metric
+from steelyard.analysis.summary import stored_summary, summarise_stored
+from steelyard.metrics.registry import CORRECTED, metric
 from steelyard.metrics.table import cut
 from steelyard.records import AtLeast, Outcome, RunHeader
 from steelyard.stats import groups as clusters
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import SHARES, Estimate, Scale, Z, lower_bound, student, t_two_sided
+from steelyard.stats.window import FEWEST_RUNS
 from steelyard.store.contents import Confused, confusion_digest
+from steelyard.store.headers import arm_of, same_system
+from steelyard.suite.case import NONE
 from steelyard.suite.models import SuiteModel
 
 # Two runs that have no pair, side by side: the figures of either, and how far they lie apart.
@@ -164,9 +167,6 @@ def _confused(run: ComparedRun) -> list[Confused]:
 
 # Whether answers take longer or cost more: calls of one run share the machine's load, so the run is the unit.
 
-FEWEST_RUNS = 3
-"""On a side. Welch's test rejected 2 to 4 of 100 simulated A/A comparisons (one system on both sides) whose load is
-correlated, at 3 to 6 runs a side."""
 METHOD = f"latency and cost: Welch's t over runs, or paired by A/B or experiment, from {FEWEST_RUNS} runs a side on"
 _MEANS = ("latency.mean", "cost")
 """Figures that hold paired case by case between interleaved arms; medians rejected up to 15 of 100 simulated A/A."""

@@ -13,7 +13,7 @@ from steelyard.analysis.judge.votes import is_unanswered, labels_by_case, with_l
 from steelyard.decide.disclosures import origins_of_run
 from steelyard.errors import UsageError
 from steelyard.metrics.expressions import Gate, parse_judge_threshold
-from steelyard.metrics.own import RunData
+from steelyard.metrics.run_data import RunData
 from steelyard.records import Outcome, RunHeader, RunState, Verdict
 from steelyard.report.samples import remark_words
 from steelyard.store.base import JudgedSample, Store

@@ -17,15 +17,15 @@ from pydantic import BaseModel, ConfigDict, Field
 from steelyard import plugins
 from steelyard.errors import Problem, SteelyardError, SuiteError, UsageError
 from steelyard.frozen import frozen
+from steelyard.loading.chosen_judge import chosen_members
+from steelyard.loading.suite import SURVEYED, build_suite
+from steelyard.loading.target import checked_name, prompts_of, settle
 from steelyard.plugins import PLACE, own_source, raised_in_words
 from steelyard.records import RunHeader
 from steelyard.redact import redacted_output
-from steelyard.suite.build.draft import Draft
-from steelyard.suite.build.suite import SURVEYED, build_suite
-from steelyard.suite.build.target import checked_name, prompts_of, settle
 from steelyard.suite.case import CaseSurvey
 from steelyard.suite.cases import FileCases, ListCases, build_source, pending_cases, survey_cases
-from steelyard.suite.chosen_judge import chosen_members
+from steelyard.suite.draft import Draft
 from steelyard.suite.edits import finish_interrupted_edit
 from steelyard.suite.files import allowed, text_of
 from steelyard.suite.models import SuiteModel, TargetSpec
@@ -33,7 +33,7 @@ from steelyard.suite.streams import is_address
 from steelyard.suite.yaml import Located, listed, meant, read_yaml
 
 if TYPE_CHECKING:
-    from steelyard.alerts.rules import AlertSettings
+    from steelyard.loading.alerts import AlertSettings
 
 GROUP = "steelyard.suites"
 SUITE_FILE = "suite.yaml"
@@ -159,7 +159,7 @@ def project_alerts(folder: Path) -> AlertSettings | None:
     path = folder / PROJECT_FILE
     if not path.is_file():
         return None
-    from steelyard.alerts.rules import build_alerts
+    from steelyard.loading.alerts import build_alerts
 
     draft = Draft(read_yaml(text_of(path, PROJECT_FILE), PROJECT_FILE), folder)
     draft.problems.extend(draft.located.problems)

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from steelyard.errors import Problem, SuiteError, UsageError
+from steelyard.loading.judge import settle_model
 from steelyard.plugins import find_callable
-from steelyard.suite.build.draft import Draft
-from steelyard.suite.build.judge import settle_model
+from steelyard.suite.draft import Draft
 from steelyard.suite.judge import MODELS, JudgeModel, Member, Rubric
 from steelyard.suite.mapping import compile_template
 from steelyard.suite.models import SuiteModel, TargetSpec, Variant

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from steelyard import plugins
-from steelyard.alerts.rules import CHANNELS, RULES, AlertsPart
+from steelyard.loading.alerts import CHANNELS, RULES, AlertsPart
 from steelyard.plugins import PLACE
 from steelyard.suite.cases import CasesFile
 from steelyard.suite.judge import JudgeModel, Rubric

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from steelyard import plugins
 from steelyard.errors import SuiteError
-from steelyard.suite.build.draft import Draft
+from steelyard.suite.draft import Draft
 from steelyard.suite.files import inside
 from steelyard.suite.mapping import compile_template
 from steelyard.suite.models import TargetSpec, Variant

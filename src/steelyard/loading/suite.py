@@ -12,17 +12,17 @@ from pydantic import BaseModel
 
 from steelyard import plugins
 from steelyard.errors import UsageError
+from steelyard.loading.chosen_judge import self_judged
+from steelyard.loading.judge import build_judge, check_must_answer, judged_components
+from steelyard.loading.target import build_target, build_variants, prompts_of
 from steelyard.metrics.expression_checks import SuiteNames, check_gate, criteria_problems
 from steelyard.metrics.expressions import parse_gate
 from steelyard.plugins import PLACE, find_callable, source_digest
-from steelyard.suite.build.draft import Draft, own_code
-from steelyard.suite.build.judge import build_judge, check_must_answer, dimension_code, judged_components
-from steelyard.suite.build.target import build_target, build_variants, prompts_of
 from steelyard.suite.case import CaseSurvey
 from steelyard.suite.cases import ListCases, build_source, survey_cases
-from steelyard.suite.chosen_judge import self_judged
+from steelyard.suite.draft import Draft, own_code
 from steelyard.suite.files import allowed
-from steelyard.suite.judge import JudgeModel
+from steelyard.suite.judge import JudgeModel, dimension_code
 from steelyard.suite.models import (
     EXPECT,
     SCHEMA,
@@ -440,7 +440,7 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
         check_must_answer(judge.must_answer, [kind.code for kind in suite.taxonomy], draft)
     _check_conditions(raw, names, draft)
     if raw.get("alerts") is not None:
-        from steelyard.alerts.rules import build_alerts
+        from steelyard.loading.alerts import build_alerts
 
         suite = suite.changed(alerts=build_alerts(raw["alerts"], draft, names, suite))
     draft.finish()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from steelyard.alerts.rules import (
+from steelyard.loading.alerts import (
     AlertSettings,
     FlagRate,
     GateFailed,
@@ -17,15 +17,14 @@ from steelyard.alerts.rules import (
     RunInvalid,
     WindowPart,
 )
-from steelyard.analysis.compare.unpaired import FEWEST_RUNS
-from steelyard.analysis.wording import counted
 from steelyard.metrics.expression_checks import SuiteNames
 from steelyard.metrics.expressions import EVERY, Gate, parse_metric
 from steelyard.metrics.registry import Aggregate, Compared, Level, metrics
 from steelyard.stats.intervals import fewest_for
 from steelyard.stats.paired import FEWEST_FOR_QUANTILES, holm, least_p
-from steelyard.stats.window import least_window_p
+from steelyard.stats.window import FEWEST_RUNS, least_window_p
 from steelyard.suite.models import SuiteModel
+from steelyard.wording import counted
 
 _BOUNDED = ("share", "score", "points")
 _WITH_MISSING = ("scored_rate", "inconclusive_rate")

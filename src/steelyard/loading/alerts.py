@@ -16,16 +16,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchem
 
 from steelyard.errors import SuiteError
 from steelyard.metrics.expression_checks import SuiteNames, missing_name
-from steelyard.metrics.expressions import (
-    BASELINE_SIGN,
-    EVERY,
-    baseline_name_problem,
-    parse_gate,
-    parse_metric,
-    read_difference,
-)
+from steelyard.metrics.expressions import EVERY, baseline_name_problem, parse_gate, parse_metric, read_difference
 from steelyard.metrics.registry import Aggregate, metrics
-from steelyard.suite.build.draft import Draft
+from steelyard.records import BASELINE_SIGN
+from steelyard.suite.draft import Draft
 from steelyard.suite.values import Share
 from steelyard.suite.yaml import Place, listed, meant, result
 
@@ -459,8 +453,8 @@ def build_alerts(
 
 def _never_fires(rule: Rule, settings: AlertSettings, suite: SuiteModel) -> str:
     """Why a rule could never fire with the settings that will hold: what the suite leaves out the project may set."""
-    from steelyard.alerts.reach import reach
-    from steelyard.suite.load import project_alerts
+    from steelyard.loading.alert_reach import reach
+    from steelyard.loading.load import project_alerts
 
     # A mistake in the project's file is reported where that file is used.
     with suppress(SuiteError):
