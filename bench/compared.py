@@ -60,10 +60,10 @@ def snapshots(folder: Path) -> dict[str, float]:
 
     from steelyard.analysis.compare.compare import compare
     from steelyard.analysis.compare.pairing import read_run
+    from steelyard.exchange.imports import import_foreign
     from steelyard.loading.load import load_suite
     from steelyard.report.compare.blocks import document
     from steelyard.report.render.terminal import print_document
-    from steelyard.runner.imports import import_foreign
     from steelyard.store.sql import open_store
 
     wall, cpu = time.perf_counter(), time.process_time()

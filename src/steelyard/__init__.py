@@ -7,17 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from steelyard.api import Suite, import_run, run_suite, scorers
+    from steelyard.auditing.operations import audit
+    from steelyard.comparing.operations import compare
     from steelyard.decide.assignment import Experiment, arm_of, assign, is_exposed
     from steelyard.errors import MissingExtra, NotPassed, Problem, SteelyardError, SuiteError, TargetFailure, UsageError
     from steelyard.failures import FailureCause, failure_causes
+    from steelyard.judge_checks.operations import judge_check
     from steelyard.judging.evidence import Checked, quoted
     from steelyard.loading.json_schema import suite_schema
     from steelyard.loading.load import load_suite, with_target
     from steelyard.metrics.own import Samples, metric
     from steelyard.records import Check, CheckState, Claim, Finding, Mark, RunHeader, Sample
-    from steelyard.results.operations import audit, compare, gate, history, judge_check, rescore
+    from steelyard.results.operations import gate, rescore
     from steelyard.results.run import Run, load_run, runs
     from steelyard.results.shown import Shown, ShownResult
+    from steelyard.run_history.operations import history
     from steelyard.scoring.base import Fault, MeanMeasure, Measure, Reading, Scorer
     from steelyard.scoring.items.boxes import read_box
     from steelyard.scoring.items.groups import group_boxes
@@ -97,12 +101,12 @@ _HOMES = {
     "NotPassed": "steelyard.errors",
     "Shown": "steelyard.results.shown",
     "ShownResult": "steelyard.results.shown",
-    "compare": "steelyard.results.operations",
+    "compare": "steelyard.comparing.operations",
     "rescore": "steelyard.results.operations",
     "gate": "steelyard.results.operations",
-    "judge_check": "steelyard.results.operations",
-    "audit": "steelyard.results.operations",
-    "history": "steelyard.results.operations",
+    "judge_check": "steelyard.judge_checks.operations",
+    "audit": "steelyard.auditing.operations",
+    "history": "steelyard.run_history.operations",
     "Request": "steelyard.targets.base",
     "Attachment": "steelyard.suite.case",
     "Case": "steelyard.suite.case",

@@ -113,8 +113,8 @@ def run_suite(
 
 def import_run(suite: SuiteModel | Suite, file: str | Path, *, store: str | None = None) -> Run:
     """A results file in the suite's own format as a run in the store; SnapshotError when it is no such file."""
+    from steelyard.exchange.imports import import_foreign
     from steelyard.report.build import build_report
-    from steelyard.runner.imports import import_foreign
     from steelyard.store.sql import open_store
 
     model = _loaded("import_run", suite)

@@ -17,8 +17,8 @@ from steelyard.loading.load import load_suite
 from steelyard.people.agreement import agreement_of, answers_agreement, f1, pair
 from steelyard.people.estimates import estimates_of, powered_mean
 from steelyard.people.labels import Sheet, Terms, sheets
+from steelyard.people.report import estimates_document
 from steelyard.records import Outcome, RunFacts, RunState
-from steelyard.report.people import estimates_document
 from steelyard.report.render.markdown import to_markdown
 from steelyard.stats.intervals import score_bounds
 from steelyard.store.people import ASKED, PRECISION, RANDOM, SKIPPED, LabelRecord

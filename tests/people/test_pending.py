@@ -10,7 +10,7 @@ import yaml
 from parts.command import invoke
 from steelyard.errors import UsageError
 from steelyard.loading.load import load_suite
-from steelyard.people.truth import Author, change_case
+from steelyard.truth.edits import Author, change_case
 
 SUITE = """\
 suite: things

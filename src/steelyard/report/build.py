@@ -130,7 +130,7 @@ def _contested(store: Store, header: RunHeader) -> tuple[tuple[str, str], ...]:
     """The contested cases, each with why; none where no expert answered any."""
     if not store.people.labels(suite=header.suite_name):
         return ()
-    contested = plugins.find("report_parts", "contested_cases")(store, header)
+    contested = plugins.find("features", "contested_cases")(store, header)
     return tuple((item.case_id, item.why) for item in contested)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from steelyard.alerts.after_run import alert_after_run, settings_before_run
 from steelyard.cli.options import (
     FILE,
     ExplainOptions,
@@ -38,7 +39,6 @@ from steelyard.cli.options import (
     verbose,
 )
 from steelyard.cli.output import (
-    alert_after_run,
     confirm,
     end_with,
     print_document,
@@ -46,7 +46,6 @@ from steelyard.cli.output import (
     print_json,
     print_on_one_screen,
     report_written,
-    settings_before_run,
     write_document,
 )
 from steelyard.errors import SuiteError, UsageError
@@ -226,7 +225,7 @@ def run_command(
     refuse_quiet_and_verbose(quiet=quiet, verbose=verbose)
     suite, options = asked_for(**asked)
     if dry_run:
-        from steelyard.cli.runs import show_requests
+        from steelyard.commands.runs import show_requests
 
         show_requests(suite, options, as_json=as_json)
         return
@@ -243,7 +242,7 @@ def run_command(
             suite, store, options, reference, allow_mismatch=allow_mismatch, save=save, quiet=quiet, verbose=verbose
         )
         if suite.pending_of and ending.stopped is None:
-            from steelyard.cli.runs import show_pending
+            from steelyard.commands.runs import show_pending
 
             show_pending(store, result.header, as_json=as_json)
             return

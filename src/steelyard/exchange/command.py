@@ -1,181 +1,20 @@
-"""Commands on the store: alerts, export, history, import, store."""
+"""The commands import and export: runs from and to files of Steelyard and of other tools."""
 
 from __future__ import annotations
 
 import math
-import sys
-import textwrap
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.options import FILE, as_json, completed, run_name, store_url
-from steelyard.cli.output import (
-    checked_data,
-    console,
-    here,
-    print_document,
-    print_json,
-    print_line,
-    report_checked,
-    report_written,
-    write_document,
-)
+from steelyard.cli.options import FILE, as_json, completed, store_url
+from steelyard.cli.output import print_json, print_line
 from steelyard.errors import UsageError
-from steelyard.records import RunState
-from steelyard.report.format import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from steelyard.decide.history import History
-    from steelyard.loading.alerts import AlertSettings
     from steelyard.records import RunHeader
-    from steelyard.store.logs import AlertRecord, Delivery
     from steelyard.store.sql import SqlStore
-
-
-# `steelyard alerts`.
-
-
-@click.group("alerts")
-def alerts_command() -> None:
-    """Send alerts about what changed, once for each cause."""
-
-
-@alerts_command.command("check")
-@run_name
-@click.option(
-    "--suite",
-    metavar="SUITE",
-    help="Use the rules and channels of this suite as it is now, not those stored with the run.",
-)
-@click.option("--dry-run", is_flag=True, help="Show what would be sent; nothing is stored or sent.")
-@store_url
-@as_json
-def check(run: str, suite: str | None, dry_run: bool, store_url: str | None, as_json: bool) -> None:
-    """Check RUN by its suite's rules, and send what is new.
-
-    What the suite does not say comes from steelyard.yaml in the working folder. Ends with 2 when something could not be
-    delivered.
-    """
-    from steelyard.alerts.notify import check_run
-    from steelyard.store.logs import FAILED
-    from steelyard.store.sql import open_store
-
-    with open_store(store_url, create=False) as store:
-        header = store.run(run)
-        settings = _settings(header, suite)
-        checked = check_run(store, header, settings, here(), dry_run=dry_run)
-    if as_json:
-        print_json(checked_data(checked))
-        report_checked(checked, only_trouble=True)
-    else:
-        report_checked(checked, texts=bool(checked.not_kept), err=False)
-    sys.exit(2 if any(item.state == FAILED for item in checked.delivered) else 0)
-
-
-def _settings(header: RunHeader, suite: str | None) -> AlertSettings:
-    from steelyard.loading.alerts import AlertSettings, settings_from
-    from steelyard.loading.load import PROJECT_FILE, load_suite, project_alerts
-    from steelyard.results.operations import refuse_other_suite
-
-    if suite is None:
-        own = settings_from(header.description.alerts)
-    else:
-        loaded = load_suite(suite)
-        refuse_other_suite(header, loaded)
-        own = loaded.alerts
-    settings = (own or AlertSettings()).over(project_alerts(Path.cwd()))
-    if settings.rules:
-        return settings
-    where = (
-        "its suite had none when it ran (--suite SUITE takes those of today)" if suite is None else "the suite has none"
-    )
-    raise UsageError(f"run {header.id} has no alert rules: {where}, nor has {PROJECT_FILE} here")
-
-
-@alerts_command.command("list")
-@click.argument("suite", metavar="[SUITE]", required=False)
-@click.option("--all", "every", is_flag=True, help="Also list closed alerts.")
-@store_url
-@as_json
-def list_(suite: str | None, every: bool, store_url: str | None, as_json: bool) -> None:
-    """List the open alerts, and whether each notice was sent.
-
-    With SUITE, those of the suite of that name.
-    """
-    from steelyard.store.sql import open_store
-
-    with open_store(store_url, create=False) as store:
-        if suite is not None and not store.runs(suite, 1):
-            raise UsageError(f"there is no run of a suite {suite} here, so no alert of it: give the suite's name")
-        result = store.alerts(suite, closed=every)
-        message = store.deliveries([item.number for item in result])
-    if as_json:
-        print_json([_data(item, message) for item in result])
-    elif not result:
-        click.echo(f"no {'' if every else 'open '}alerts{f' of {suite}' if suite else ''}")
-    for item in result if not as_json else ():
-        click.echo("\n".join(_wrapped(_lines(item, message))))
-
-
-def _wrapped(lines: list[str]) -> Iterator[str]:
-    width = console().width
-    for line in lines:
-        yield from textwrap.wrap(line, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
-
-
-def _data(alert: AlertRecord, message: list[Delivery]) -> dict[str, Any]:
-    return {
-        "alert": alert.number,
-        "suite": alert.suite_name,
-        "cause": alert.cause,
-        "open": alert.is_open,
-        "opened_run": alert.opened_run,
-        "opened_at": alert.opened_at,
-        "seen_run": alert.seen_run,
-        "closed_run": alert.closed_run,
-        "closed_at": alert.closed_at,
-        **alert.content,
-        "ending": alert.ending,
-        "deliveries": [
-            {
-                "notice": item.notice,
-                "channel": item.channel,
-                "state": item.state,
-                "tries": item.tries,
-                "at": item.sent_at,
-                "detail": item.detail or None,
-            }
-            for item in message
-            if item.alert == alert.number
-        ],
-    }
-
-
-def _lines(alert: AlertRecord, message: list[Delivery]) -> list[str]:
-    from steelyard.alerts.notices import moment
-    from steelyard.store.logs import FAILED
-
-    state = "open" if alert.is_open else (alert.ending or {}).get("kind", "closed")
-    lines = [
-        f"#{alert.number} {state}: {one_line(alert.suite_name)}: {one_line(alert.content['what'], 300)}",
-        f"    {one_line(alert.content['how_much'], 300)}",
-        f"    since run {alert.opened_run} of {moment(alert.opened_run_at)};"
-        f" {'last seen' if alert.is_open else 'over'} in {alert.seen_run}",
-    ]
-    lines += [
-        f"    NOT DELIVERED ({item.notice}) by {one_line(item.channel)}: {one_line(item.detail, 300)}"
-        for item in message
-        if item.alert == alert.number and item.state == FAILED
-    ]
-    return [line for line in lines if line.strip()]
-
-
-# `steelyard export`.
 
 
 _FORMS = ("csv", "jsonl", "parquet")
@@ -247,8 +86,8 @@ def _write_run(store: SqlStore, header: RunHeader, file: Path, suite: str | None
 
         write_snapshot(store, header.id, file)
     else:
+        from steelyard.exchange.imports import export_foreign
         from steelyard.loading.load import load_suite
-        from steelyard.runner.imports import export_foreign
 
         export_foreign(load_suite(suite), store, header, file)
 
@@ -267,78 +106,6 @@ def _export_events(run: str, destination: str, store_url: str | None, *, as_json
     place = destination.partition("?")[0] if sent else destination  # a query may hold a key
     message = f"{counted(n, 'event')} of {header.id} {'sent' if sent else 'written'} to {place}"
     print_line(message, {"run": header.id, "otlp": place, "events": n}, as_json=as_json)
-
-
-# `steelyard history`.
-
-_FOLDER = click.Path(file_okay=False, path_type=Path)
-
-
-@click.command("history")
-@click.argument("suite", metavar="SUITE", shell_complete=completed("suites"))
-@click.option("--last", metavar="N", type=click.IntRange(min=1), help="Use the newest N runs. [default: all]")
-@click.option(
-    "--metric",
-    "metrics",
-    metavar="METRIC",
-    shell_complete=completed("metrics"),
-    multiple=True,
-    help="Follow this figure, as gates name it. May be given more than once. [default: average, pass_rate]",
-)
-@click.option(
-    "--by",
-    metavar="FIELD",
-    default="",
-    help="Follow it by category, difficulty, variant, tag or a field of `slices`, or code: how often each occurs.",
-)
-@click.option("--target", metavar="NAME", default="", help="Only runs of this target: its name, or a part of it.")
-@click.option("--charts", metavar="DIR", type=_FOLDER, help="Write every trend as a PNG picture into this folder.")
-@click.option("--html", metavar="FILE", type=FILE, help="Write one self-contained HTML file with the charts.")
-@click.option("--markdown", metavar="FILE", type=FILE, help="Write Markdown.")
-@store_url
-@as_json
-def history_command(
-    suite: str,
-    last: int | None,
-    metrics: tuple[str, ...],
-    by: str,
-    target: str,
-    charts: Path | None,
-    html: Path | None,
-    markdown: Path | None,
-    store_url: str | None,
-    as_json: bool,
-) -> None:
-    """Show a suite's figures run by run, and where their level changed.
-
-    SUITE is the name of a suite with runs in the store, or its folder or file. Runs that are INVALID, suspect, not
-    finished or of a part of the suite are listed and have no part in the trends. Always ends with exit code 0 when the
-    history could be made.
-    """
-    from steelyard.results.operations import history
-
-    result = history(suite, last=last, metrics=metrics, by=by, target=target, store=store_url)
-    document = result.document()
-    written = [*write_document(document, markdown, html), *(_charts(result.result, charts) if charts else ())]
-    if as_json:
-        print_json(result.to_data())
-        return
-    if not written and charts is None:
-        print_document(document)
-    report_written(*written)
-
-
-def _charts(history: History, folder: Path) -> list[Path]:
-    from steelyard.report.charts.base import write_charts
-    from steelyard.report.charts.trend import trend_charts
-
-    result = trend_charts(history)
-    if not result:
-        click.echo("no chart: fewer than two runs are in the trends", err=True)
-    return write_charts(result, folder)
-
-
-# `steelyard import`.
 
 
 def _scale(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[float, float] | None:
@@ -406,8 +173,8 @@ def _is_snapshot(file: Path) -> bool:
 
 def _results(file: Path, name: str, scale: tuple[float, float] | None, store_url: str | None, *, as_json: bool) -> None:
 
+    from steelyard.exchange.other_tools import import_results
     from steelyard.exchange.results import recognise
-    from steelyard.runner.other_tools import import_results
     from steelyard.store.sql import open_store
 
     results = recognise(file)
@@ -446,8 +213,8 @@ def _own(store: SqlStore, file: Path, *, as_json: bool) -> None:
 
 
 def _foreign(store: SqlStore, file: Path, suite: str, *, as_json: bool) -> None:
+    from steelyard.exchange.imports import import_foreign
     from steelyard.loading.load import load_suite
-    from steelyard.runner.imports import import_foreign
 
     result = import_foreign(load_suite(suite), store, file)
     run_id = result.header.id
@@ -483,41 +250,3 @@ def _report_last(store: SqlStore, run_id: str) -> None:
     last = store.run("LAST")
     if last.id != run_id:
         click.echo(f"It keeps the date it was made on, so LAST is still {last.id}: call this one by its name.")
-
-
-# `steelyard store`.
-
-
-@click.group("store")
-def store_command() -> None:
-    """Copy a store into another, SQLite or PostgreSQL."""
-
-
-@store_command.command("copy")
-@click.argument("source", metavar="FROM")
-@click.argument("target", metavar="TO")
-@as_json
-def copy(source: str, target: str, as_json: bool) -> None:
-    """Copy all that is in the store FROM into the store TO.
-
-    FROM and TO are files or URLs, as --store takes them. Each run is copied whole and compared, or not at all; what is
-    in TO already is never changed. Ends with 2 when something was left out.
-    """
-
-    from steelyard.engine.process import state_of
-    from steelyard.store.copy import copy_store
-    from steelyard.store.sql import open_store
-
-    with open_store(source, create=False) as reads, open_store(target) as writes:
-        going_on = [run.id for run in reads.runs() if state_of(run) == RunState.RUNNING]
-        copied = copy_store(reads, writes, going_on, lambda text: click.echo(text, err=True))
-    if as_json:
-        print_json(asdict(copied))
-    else:
-        click.echo(
-            f"{len(copied.runs):,} runs copied with {copied.samples:,} samples, {len(copied.there):,} were there;"
-            f" {copied.rest:,} baselines, alerts, labels and queues are the same in both"
-        )
-        for problem in copied.left:
-            click.echo(f"NOT COPIED: {problem}")
-    sys.exit(2 if copied.left else 0)

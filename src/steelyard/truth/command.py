@@ -16,7 +16,6 @@ from steelyard.cli.output import print_json
 from steelyard.decide.baselines import find_reference, whoever
 from steelyard.errors import SteelyardError
 from steelyard.loading.load import load_suite
-from steelyard.people import lint, suggestions, truth
 from steelyard.report.format import counted, one_line
 from steelyard.results.find import file_reference, names_a_file
 from steelyard.runner.attribute import Changes, changes_since, newest_run
@@ -26,6 +25,8 @@ from steelyard.suite.case import MISSING
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.truth import LEDGER_FILE, NAMES, LedgerLine, kind_of, newest_first, worth
 from steelyard.suite.yaml import shown
+from steelyard.truth import edits as truth
+from steelyard.truth import lint, suggestions
 
 CommandResult = tuple[Any, Sequence[str], int]
 """What a command has to say: as data, in lines, and with which exit code."""

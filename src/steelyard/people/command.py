@@ -15,16 +15,14 @@ from steelyard.cli.options import FILE, as_json, run_name, store_url
 from steelyard.cli.output import print_json, report_written, show_document
 from steelyard.errors import UsageError
 from steelyard.loading.load import load_suite
-from steelyard.people import files
+from steelyard.people import files, report
 from steelyard.people.agreement import agreement_of
 from steelyard.people.consensus import consensus_of, fill_from_crowd, propose_cases
 from steelyard.people.desk import Desk, Draw, Task, extend_plan
 from steelyard.people.estimates import estimates_of
 from steelyard.people.experts import experts_of, rule
 from steelyard.people.labels import PREFERENCE, Terms
-from steelyard.people.truth import Author, assigned, still_missing
 from steelyard.records import RunHeader
-from steelyard.report import people as report
 from steelyard.report.document import Document
 from steelyard.report.format import counted, spelled_out
 from steelyard.report.render.json import encode_object
@@ -40,6 +38,7 @@ from steelyard.store.people import (
     person_key,
 )
 from steelyard.store.sql import SqlStore, open_store
+from steelyard.truth.edits import Author, assigned, still_missing
 
 Shown = tuple[Document | Sequence[str], Any]
 """What a command has to say: as a report or in lines, and as data."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from steelyard import __version__
 from steelyard.engine.health import Health
 from steelyard.errors import SnapshotError, SuiteError, UsageError
+from steelyard.exchange.imports import Imported, available_run, begin_import, fill_run, imported_id
 from steelyard.exchange.results import NOTHING, ResultFile, ResultSample, as_text, reading, refuse_twins
 from steelyard.records import (
     CallResult,
@@ -24,7 +25,6 @@ from steelyard.records import (
     Sample,
     Score,
 )
-from steelyard.runner.imports import Imported, available_run, begin_import, fill_run, imported_id
 from steelyard.store.base import Store
 from steelyard.suite.case import Case, digest
 from steelyard.suite.cases import ListCases, survey_cases

@@ -10,15 +10,15 @@ from typing import Any
 from steelyard.analysis.summary import stored_summary
 from steelyard.analysis.target import target_name
 from steelyard.decide.baselines import BaselineDrift
-from steelyard.decide.history import History, HistoryRun, Trend, days, figure_by_slice
 from steelyard.records import RunHeader
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
-from steelyard.report.charts.trend import trend_charts
 from steelyard.report.document import bullets, section, table_section
 from steelyard.report.format import OF_A_RUN, clipped
 from steelyard.report.render.json import encode, encode_object, picked
 from steelyard.report.wording import signature_line
+from steelyard.run_history.charts import trend_charts
+from steelyard.run_history.history import History, HistoryRun, Trend, days, figure_by_slice
 from steelyard.stats.change_points import FEWEST_RUNS
 from steelyard.stats.intervals import Estimate
 from steelyard.store.logs import BaselineEntry

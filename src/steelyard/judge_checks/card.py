@@ -11,12 +11,12 @@ from steelyard.analysis.judge.model import (
     DimensionHealth,
 )
 from steelyard.analysis.judge.votes import labelled_otherwise
+from steelyard.judge_checks.build import JudgeCard
 from steelyard.records import Mode, Outcome, Verdict
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.document import bullets, section, table_section
 from steelyard.report.format import OF_A_JUDGE, clipped
-from steelyard.report.judge.build import JudgeCard
 from steelyard.report.judge.run import judged_by, rebuttals_table, spending_words
 from steelyard.report.model import header_data
 from steelyard.report.render.json import encode, encode_object, picked

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.decide.history import History, Trend, days, figure_by_slice
 from steelyard.report.charts.base import (
     BLUE,
     DARK_VERMILLION,
@@ -25,6 +24,7 @@ from steelyard.report.charts.base import (
     short_name,
 )
 from steelyard.report.charts.scores import scores_by_run
+from steelyard.run_history.history import History, Trend, days, figure_by_slice
 from steelyard.wording import in_unit
 
 # What lies and stands in the picture of a trend: gates as lines, changes as marks, with words where there is room.

@@ -12,27 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from steelyard.alerts.after_run import alert_after_run, settings_before_run
 from steelyard.cli.options import FILE, refuse_quiet_and_verbose
-from steelyard.cli.output import (
-    GithubJob,
-    alert_after_run,
-    print_json,
-    print_on_one_screen,
-    print_verdict,
-    settings_before_run,
-    write_document,
-)
-from steelyard.cli.run import asked_for, evaluate
-from steelyard.cli.run import run_command as run
+from steelyard.cli.output import GithubJob, print_json, print_on_one_screen, print_verdict, write_document
+from steelyard.commands.run import asked_for, evaluate
+from steelyard.commands.run import run_command as run
 from steelyard.errors import Problem, SteelyardError, UsageError
 from steelyard.records import Verdict
 from steelyard.report.verdicts import INTERRUPTED, exit_code
 
 if TYPE_CHECKING:
     from steelyard.analysis.compare.model import Comparison
+    from steelyard.commands.ci_report import Place
     from steelyard.engine.engine import Ending
     from steelyard.loading.alerts import AlertSettings
-    from steelyard.report.ci import Place
     from steelyard.report.model import Report
     from steelyard.store.base import Store
     from steelyard.suite.models import SuiteModel
@@ -80,7 +73,7 @@ class CiFiles:
         code: int,
     ) -> None:
         """Write every file, and tell the job."""
-        from steelyard.report.ci import run_annotations, to_comment, troubles, why_moved
+        from steelyard.commands.ci_report import run_annotations, to_comment, troubles, why_moved
         from steelyard.report.render.json import write_text
         from steelyard.report.render.junit import to_junit
         from steelyard.report.run import document
@@ -107,7 +100,7 @@ class CiFiles:
 
     def add_missing_problem(self, error: SteelyardError, job: GithubJob | None) -> None:
         """Say in every place what is wrong; the command ends with the error all the same."""
-        from steelyard.report.ci import problem_annotations, problem_comment
+        from steelyard.commands.ci_report import problem_annotations, problem_comment
         from steelyard.report.render.json import write_text
 
         comment = problem_comment(self.asked, error)
@@ -207,7 +200,7 @@ def ci_command(
 
     refuse_quiet_and_verbose(quiet=quiet, verbose=verbose)
     if dry_run:
-        from steelyard.cli.runs import show_requests
+        from steelyard.commands.runs import show_requests
 
         show_requests(*asked_for(suite=suite, **asked), as_json=as_json)
         return

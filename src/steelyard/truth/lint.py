@@ -11,7 +11,6 @@ from typing import Any
 from steelyard.auditing.cases import case_flaws
 from steelyard.auditing.filling import resolved
 from steelyard.auditing.probes import even
-from steelyard.people.suggestions import chosen_runs
 from steelyard.plugins import is_own
 from steelyard.scoring.base import Answered, Scorer, build_answer
 from steelyard.scoring.checks import CountCheck, PathCheck
@@ -26,6 +25,7 @@ from steelyard.store.samples import case_row
 from steelyard.suite.case import Case, split_path
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.yaml import shown
+from steelyard.truth.suggestions import chosen_runs
 
 FEWEST_RUNS = 5
 """Fewer runs do not tell that a case is passed or failed by all."""

@@ -69,8 +69,9 @@ def check(
     the run says nothing of its judge.
     """
     from steelyard.engine.plan import RunOptions, Selection, parse_only
+    from steelyard.judge_checks.operations import card_of, judge_of, shown_card
     from steelyard.loading.load import load_suite
-    from steelyard.results.operations import card_of, judge_of, refuse_other_suite, shown_card
+    from steelyard.results.operations import refuse_other_suite
     from steelyard.store.sql import open_store
 
     choice = JudgeChoice(judge, judge_model, judge_token, repeats, judge_temperature)
@@ -101,7 +102,7 @@ def _evaluated(
     store: Store, suite: SuiteModel, options: RunOptions, choice: JudgeChoice, store_url: str | None
 ) -> RunHeader:
     from steelyard.engine.writer import progress_of
-    from steelyard.results.operations import run_labelled
+    from steelyard.judge_checks.operations import run_labelled
 
     # Whatever the system under test prints must not get into the card.
     with progress_of(f"{suite.name}, judge check", quiet=False) as progress, contextlib.redirect_stdout(sys.stderr):

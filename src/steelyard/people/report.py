@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from steelyard.judge_checks.card import confusion_tables
 from steelyard.report import format as fmt
 from steelyard.report.document import (
     Block,
@@ -19,7 +20,6 @@ from steelyard.report.document import (
     section,
     table_section,
 )
-from steelyard.report.judge.card import confusion_tables
 from steelyard.report.render.json import encode_object
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from typing import Any, Literal
 from steelyard.engine.rescore import OtherBalance, reading_of, same_question
 from steelyard.errors import UsageError
 from steelyard.loading.load import PENDING_SUFFIX, load_suite
-from steelyard.people.truth import Author, change_case, truth_state
 from steelyard.plugins import checked_call
 from steelyard.records import RunHeader, RunState
 from steelyard.scoring.base import Reading, Scorer
@@ -32,6 +31,7 @@ from steelyard.suite.models import Component, SuiteModel
 from steelyard.suite.redaction import EMAIL, NAME, PHONE
 from steelyard.suite.truth import SUGGESTION, Decision, LedgerLine, append_lines, case_paths, ledger_line
 from steelyard.suite.yaml import meant
+from steelyard.truth.edits import Author, change_case, truth_state
 
 _SHARE = 2 / 3
 """So large a share of all voters must agree, and so many of the answers of each of them."""
