@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from steelyard.analysis.compare.pairing import ComparedRun, read_run
 from steelyard.analysis.compare.unpaired import difference_of_runs, is_by_run, smallest_that_matters
 from steelyard.decide.baselines import baselines, no_baseline
 from steelyard.decide.gates import p_text
+from steelyard.frozen import frozen
 from steelyard.loading.alert_reach import is_by_sample
 from steelyard.loading.alerts import CostRise, JudgeDrift, LatencyRise, Regression
 from steelyard.metrics.expressions import Gate, parse_metric
@@ -39,7 +40,7 @@ from steelyard.store.headers import same_load
 from steelyard.wording import counted, difference, in_unit
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Moved:
     """One figure then and now."""
 

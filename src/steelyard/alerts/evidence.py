@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
@@ -14,6 +13,7 @@ from steelyard.analysis.summary import stored_summary, summarise_stored
 from steelyard.decide.baselines import stored_results
 from steelyard.decide.gates import Decision, measure, p_text
 from steelyard.decide.verdict import as_ended, decide
+from steelyard.frozen import frozen
 from steelyard.loading.alerts import AlertSettings, Rule, WindowPart
 from steelyard.metrics.expressions import EVERY, FACTORS, Gate
 from steelyard.records import RunHeader
@@ -44,7 +44,7 @@ class Level(StrEnum):
     WARNING = "warning"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reading:
     """The outcome of a rule for one cause in one run, in sentences that need no context."""
 
@@ -111,7 +111,7 @@ _LOOKED_AT = 200
 _SIGNATURE = ("cases", "truth", "scorers", "schema", "judge", "rules")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pooled:
     """One figure over several runs: each counts as much as the n that it stands on."""
 

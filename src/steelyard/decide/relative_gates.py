@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 
 from steelyard.analysis.compare.against import Against
 from steelyard.analysis.compare.checks import EXPECTATIONS, STABILITY
@@ -20,6 +20,7 @@ from steelyard.analysis.compare.compare import dropped_cases, on_cases
 from steelyard.analysis.compare.metrics import UNTOUCHED, BoundedChange, at_step, verdict_of
 from steelyard.analysis.compare.model import MetricChange, Moved
 from steelyard.decide.gates import GateResult, all_small, gate_result, named, p_text, small_slices
+from steelyard.frozen import frozen
 from steelyard.metrics.expression_checks import NOT_FOR_SURE
 from steelyard.metrics.expressions import EVERY, Gate
 from steelyard.metrics.missing import matters
@@ -31,7 +32,7 @@ from steelyard.wording import DIFFERENCE, SHARES, counted, distinguished, in_uni
 from steelyard.wording import difference as signed
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Placed:
     """A figure's change in one slice, as far from the limit as it is."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from steelyard.engine.health import Health
 from steelyard.errors import SnapshotError, SuiteError, UsageError
 from steelyard.exchange.imports import Imported, available_run, begin_import, fill_run, imported_id
 from steelyard.exchange.results import NOTHING, ResultFile, ResultSample, as_text, reading, refuse_twins
+from steelyard.frozen import slotted
 from steelyard.records import (
     CallResult,
     Failure,
@@ -35,7 +36,7 @@ from steelyard.suite.yaml import Located
 from steelyard.wording import percent
 
 
-@dataclass
+@slotted
 class _Tally:
     """What one pass over the samples of one subject shows."""
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from steelyard.frozen import frozen
 from steelyard.loading.alerts import (
     AlertSettings,
     FlagRate,
@@ -40,7 +40,7 @@ def is_by_sample(gate: Gate) -> bool:
     return of_samples and gate.unit in _BOUNDED and metric.name not in _WITH_MISSING
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reach:
     """What keeps a rule from raising an alert in its suite."""
 
