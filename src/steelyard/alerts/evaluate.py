@@ -193,7 +193,7 @@ def flag_rates(rule: FlagRate, evidence: Evidence) -> Iterator[Reading]:
     yield from evidence.watched_no_more(rule.label, asked)
     for flag in asked:
         message = measures.get(flag, {}).get("rate")
-        rate: Estimate = Estimate(None, 0) if message is None else message.estimate
+        rate: Estimate = Estimate(None, 0) if message is None else message
         if rate.value is None:
             yield Reading(rule.label, flag, State.UNKNOWN, f"{flag}: no text of this run has a value for this flag")
             continue

@@ -156,7 +156,8 @@ class Cut:
         if below is not None:
             scale = SHARES if figure.unit == "share" else NOT_NEGATIVE
             below = np.where(available, below, np.nan)
-            return [proportion.estimate for proportion in proportions(self.groups, values, below, scale)]
+            ratios = proportions(self.groups, values, below, scale)
+            return [replace(item, numerator=None, denominator=None, mean_of=None) for item in ratios]
         if figure.point is not None:
             return [row[0] for row in self.groups.quantiles(values, [figure.point], at_least)]
         if figure.rate:
