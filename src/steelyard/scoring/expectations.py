@@ -7,11 +7,11 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validator
 
+from steelyard.frozen import frozen
 from steelyard.plugins import checked_call, is_own
 from steelyard.records import Check, CheckState, Finding
 from steelyard.scoring.base import UNKNOWN, Answered, Reading, Scorer, build_answer
@@ -26,7 +26,7 @@ _FITS = "fits the schema"
 _LONGEST_DETAIL = 300
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Named:
     """One check of one case under its full name."""
 
@@ -35,7 +35,7 @@ class _Named:
     asked: Asked
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Plan:
     """All that is asked of an answer to one case."""
 

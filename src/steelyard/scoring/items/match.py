@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -20,6 +19,7 @@ from pydantic import (
     model_validator,
 )
 
+from steelyard.frozen import frozen
 from steelyard.records import Box, Finding, Mark
 from steelyard.scoring.base import UNKNOWN, Measure, Reading, Scorer
 from steelyard.scoring.items.groups import (
@@ -92,7 +92,7 @@ class ItemCodes(BaseModel):
     wrong_group: Code = Field(default="WRONG_GROUP", description="A matched item that is in the wrong group.")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rules:
     """How items are compared."""
 

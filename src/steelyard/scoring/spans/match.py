@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Self
@@ -24,6 +24,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 
+from steelyard.frozen import frozen, slotted
 from steelyard.records import Claim, Finding
 from steelyard.scoring.base import UNKNOWN, MeanMeasure, Measure, Reading, Scorer
 from steelyard.scoring.items.match import Code
@@ -234,7 +235,7 @@ _WHOLE_SPAN = {"strict": 1.0, "exact": 1.0, "partial": 0.5, "type": 0.0}
 """What a pair with the right role gains when its boundaries are fixed."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Naming:
     """The suite's codes by kind of error, and how it names the place of a span on each side."""
 
@@ -376,7 +377,7 @@ _WORD = re.compile(r"\w+")
 _FEW = 3
 
 
-@dataclass(slots=True)
+@slotted
 class _Gold:
     """The gold spans of one case with its text, read once."""
 
