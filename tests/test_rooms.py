@@ -34,6 +34,7 @@ MAY_KNOW = {
     "runner": _DATA | _CALLS | {"analysis", "decide", "report", "cluster", "exchange"},
     "auditing": _DATA | _CALLS | {"analysis", "decide"},
     "results": _DATA | {"engine", "analysis", "decide", "report", "runner", "auditing", "people", "tables", "api"},
+    "experiments": _DATA | _CALLS | {"analysis", "decide", "report", "runner", "results", "cli"},
     "tables": _DATA | {"analysis"},
     "people": _DATA | {"scoring", "engine", "analysis", "decide", "auditing"},
     "web": _DATA | _CALLS | {"analysis", "decide", "report", "people"},
@@ -56,7 +57,18 @@ MAY_KNOW = {
 }
 # What the modules of the root may import besides COMMON.
 ROOT = {
-    "__init__": {"api", "decide", "judging", "metrics", "results", "scoring", "store", "suite", "targets", "testing"},
+    "__init__": {
+        "api",
+        "experiments",
+        "judging",
+        "metrics",
+        "results",
+        "scoring",
+        "store",
+        "suite",
+        "targets",
+        "testing",
+    },
     "__main__": {"cli"},
     "api": {"engine", "report", "results", "runner", "scoring", "store", "suite"},
     "errors": set(),

@@ -64,21 +64,21 @@ COMMANDS = {
 
 
 _MODULES = {
-    "run": ("report", "rescore", "run"),
-    "compare": ("baseline", "compare"),
-    "experiments": ("ab", "experiment"),
-    "suites": ("audit", "init", "power", "schema", "suites"),
-    "truth": ("truth",),
-    "runs": ("gate", "runs", "show"),
-    "store": ("alerts", "export", "history", "import", "store"),
-    "tables": ("sql",),
-    "judge": ("judge",),
-    "people": ("label",),
-    "ci": ("ci",),
-    "completion": ("completion",),
-    "web": ("bundle", "serve", "view"),
+    "cli.run": ("report", "rescore", "run"),
+    "cli.compare": ("baseline", "compare"),
+    "experiments.commands": ("ab", "experiment"),
+    "cli.suites": ("audit", "init", "power", "schema", "suites"),
+    "cli.truth": ("truth",),
+    "cli.runs": ("gate", "runs", "show"),
+    "cli.store": ("alerts", "export", "history", "import", "store"),
+    "cli.tables": ("sql",),
+    "cli.judge": ("judge",),
+    "cli.people": ("label",),
+    "cli.ci": ("ci",),
+    "cli.completion": ("completion",),
+    "cli.web": ("bundle", "serve", "view"),
 }
-"""By module, its commands: in `run`, `report_command` is the command `report`."""
+"""By module, of a feature's package or of this one, its commands: in `cli.run`, `report_command` is `report`."""
 
 
 class LazyGroup(click.Group):
@@ -91,7 +91,7 @@ class LazyGroup(click.Group):
         if name not in COMMANDS:
             return None
         home = next(module for module, commands in _MODULES.items() if name in commands)
-        command = getattr(importlib.import_module(f"steelyard.cli.{home}"), f"{name}_command")
+        command = getattr(importlib.import_module(f"steelyard.{home}"), f"{name}_command")
         assert isinstance(command, click.Command)  # noqa: S101 - every module named above has one
         return command
 
