@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from steelyard.errors import UsageError
 from steelyard.experiments.plan import ARMS, ExperimentFile
+from steelyard.frozen import frozen
 from steelyard.suite.load import load_suite, with_judge, with_target
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.yaml import listed, meant
@@ -16,7 +17,7 @@ KEYS = ("target", "variant", *JUDGE)
 """What is no setting of the target."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ArmChoice:
     """What was asked for of one arm; everything else is as the suite says."""
 

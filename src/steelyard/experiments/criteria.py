@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from steelyard.analysis.compare.against import answering_models
@@ -21,6 +21,7 @@ from steelyard.experiments.decision import Decided
 from steelyard.experiments.factors import Changed, changed_factors, held_against
 from steelyard.experiments.plan import ExperimentFile, changed_since, comparison_word, word_holds
 from steelyard.experiments.runs import Attempt, attempts_of
+from steelyard.frozen import frozen
 from steelyard.metrics.expression_checks import SuiteNames
 from steelyard.metrics.expressions import parse_gate
 from steelyard.records import EarlierRuns, RunHeader, Verdict
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from steelyard.store.base import Store
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Held:
     """One criterion, and what came of it."""
 
@@ -50,7 +51,7 @@ class Held:
     unit: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Arm:
     """One side of an experiment."""
 
@@ -71,7 +72,7 @@ class Arm:
         return "; ".join(decision.reasons) if decision.verdict is Verdict.INVALID else ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ruling:
     """The decision with every reason for it, what spoils it first."""
 
@@ -199,7 +200,7 @@ def _stated(held: Held) -> str:
     return f"{held.text}: {held.reason}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExperimentReport:
     """Everything that the views of an experiment show."""
 

@@ -6,11 +6,11 @@ A/B on cases, A/B on users and experiments with criteria differ in where their p
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from steelyard.experiments.effects import FEW_CARRY, Effect, is_same, side
+from steelyard.frozen import frozen
 from steelyard.stats.sequential import MISMATCH, independence_p
 
 
@@ -26,7 +26,7 @@ class Decided(StrEnum):
     INVALID = "INVALID"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Check:
     """One thing that must be so for the figures to mean anything, and whether it is."""
 
@@ -38,7 +38,7 @@ class Check:
     confounds: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ArmFacts:
     """One arm: the letter it has in the decision, its name, and what is to be known of it."""
 
@@ -47,7 +47,7 @@ class ArmFacts:
     facts: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AbReport:
     """Everything that every view of an A/B shows."""
 

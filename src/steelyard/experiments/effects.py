@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from steelyard.analysis.compare.against import ArmPairs
+from steelyard.frozen import frozen
 from steelyard.records import AtLeast
 from steelyard.stats.paired import Paired, paired_mean, paired_rate
 from steelyard.stats.sequential import (
@@ -23,7 +24,7 @@ SEQUENTIAL, FIXED = "sequential", "fixed"
 """Tests: one that may be looked at any time, and one that may be looked at once, when all that was planned is there."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Effect:
     """One figure in both arms and the difference, B less A; None for what is undefined."""
 
@@ -51,7 +52,7 @@ EXTRA = {"s": "latency.mean", "cost": "cost.total"}
 """By unit, the metric of what is to be known beside the quality."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reading:
     """Which test is read: `planned` pairs were meant to be there, and `test` is what may be said now."""
 

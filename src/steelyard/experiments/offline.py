@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from steelyard.analysis.compare.against import cost_pairs, latency_pairs, quality_pairs
 from steelyard.analysis.compare.pairing import ComparedRun, read_run
@@ -22,6 +22,7 @@ from steelyard.experiments.effects import (
     readable_test,
 )
 from steelyard.experiments.runs import Attempt
+from steelyard.frozen import frozen
 from steelyard.metrics.table import Table, clusters_in_words
 from steelyard.records import AbPlan, RunHeader, RunState, Verdict
 from steelyard.runner.same_signature import rescored
@@ -33,7 +34,7 @@ from steelyard.store.base import Store
 _SCALES = {"judge": "the judge", "rules": "rules, checks or rubric of the judge", "scorers": "the scorers"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Evaluated:
     quality: Effect
     extra: tuple[Effect, ...]

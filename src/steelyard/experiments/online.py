@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from steelyard.experiments.effects import (
     readable_test,
 )
 from steelyard.experiments.outcomes import OnlineExperiment, Outcomes, Unit, in_order
+from steelyard.frozen import frozen
 from steelyard.stats.arrays import Array
 from steelyard.stats.sequential import (
     ALPHA,
@@ -48,7 +49,7 @@ _DEFAULT_PLANNED = 1_000
 """Where nothing is planned, the interval of an outcome without ends is made to be tightest here."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Arms:
     """The units of each arm in the order they came, without those that saw both."""
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from steelyard.errors import UsageError
 from steelyard.experiments.plan import ARMS, ExperimentFile, changed_since
+from steelyard.frozen import frozen
 from steelyard.records import AbPlan, ExperimentPlan, RunHeader, RunState, Verdict
 from steelyard.store.base import Store
 
 AB_ARMS = ("a", "b")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Attempt:
     """One time that an experiment was run, as far as it got: both runs as they are in the store."""
 
