@@ -23,11 +23,11 @@ from steelyard.experiments.decision import Decided
 from steelyard.experiments.offline import offline_report
 from steelyard.experiments.runner import metric_of, run_ab
 from steelyard.experiments.runs import Attempt, find_ab
+from steelyard.loading.load import load_suite, with_target
 from steelyard.records import AbPlan, Outcome, RunState, Verdict
 from steelyard.runner import run
 from steelyard.store.sql import open_store
 from steelyard.suite.case import Case
-from steelyard.suite.load import load_suite, with_target
 
 SERVICE = Path(__file__).parents[1] / "parts" / "small_service.py"
 

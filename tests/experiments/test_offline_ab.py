@@ -17,10 +17,10 @@ from steelyard.experiments.decision import Decided, decided_by
 from steelyard.experiments.effects import Effect, Reading, extra, quality
 from steelyard.experiments.offline import offline_report
 from steelyard.experiments.runner import run_ab
+from steelyard.loading.load import load_suite, with_target
 from steelyard.records import AbPlan, RunState, Verdict
 from steelyard.store.sql import open_store
 from steelyard.suite.case import drawn_place
-from steelyard.suite.load import load_suite, with_target
 
 RIGHT_IN_A, RIGHT_IN_B = 8, 17
 

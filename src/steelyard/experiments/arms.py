@@ -8,7 +8,7 @@ from typing import Any
 from steelyard.errors import UsageError
 from steelyard.experiments.plan import ARMS, ExperimentFile
 from steelyard.frozen import frozen
-from steelyard.suite.load import load_suite, with_judge, with_target
+from steelyard.loading.load import load_suite, with_judge, with_target
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.yaml import listed, meant
 

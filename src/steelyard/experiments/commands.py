@@ -195,7 +195,7 @@ def offline(
 
 
 def _suites(place: str, a: tuple[str, ...], b: tuple[str, ...]) -> Suites:
-    from steelyard.suite.load import load_suite
+    from steelyard.loading.load import load_suite
 
     if not a and not b:
         raise click.UsageError("say what differs: --a KEY=VALUE, --b KEY=VALUE, such as --b model=NAME")

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.analysis.wording import day
 from steelyard.decide.provenance import times, verdicts_in_words
 from steelyard.experiments.assignment import arm_of, is_exposed
 from steelyard.experiments.decision import AbReport, ArmFacts, Check, conclude, missing_alike
@@ -42,6 +41,7 @@ from steelyard.stats.sequential import (
 )
 from steelyard.stats.sequential import METHOD as BOUNDS
 from steelyard.store.logs import OnlineReading
+from steelyard.wording import day
 
 _MOST_STRAYED = 0.01
 """Above this share of units in both arms, or in an arm that the hash does not give them, the assignment is broken."""
