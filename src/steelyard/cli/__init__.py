@@ -64,21 +64,26 @@ COMMANDS = {
 
 
 _MODULES = {
-    "cli.run": ("report", "rescore", "run"),
-    "cli.compare": ("baseline", "compare"),
-    "experiments.commands": ("ab", "experiment"),
-    "cli.suites": ("audit", "init", "power", "schema", "suites"),
-    "cli.truth": ("truth",),
-    "cli.runs": ("gate", "runs", "show"),
-    "cli.store": ("alerts", "export", "history", "import", "store"),
-    "cli.tables": ("sql",),
-    "cli.judge": ("judge",),
-    "cli.people": ("label",),
-    "cli.ci": ("ci",),
+    "alerts.command": ("alerts",),
+    "auditing.command": ("audit",),
     "cli.completion": ("completion",),
-    "cli.web": ("bundle", "serve", "view"),
+    "commands.ci": ("ci",),
+    "commands.run": ("report", "rescore", "run"),
+    "commands.runs": ("gate", "runs", "show"),
+    "commands.store": ("store",),
+    "commands.suites": ("init", "power", "schema", "suites"),
+    "comparing.command": ("compare",),
+    "exchange.command": ("export", "import"),
+    "experiments.commands": ("ab", "experiment"),
+    "judge_checks.command": ("judge",),
+    "people.command": ("label",),
+    "run_history.baseline_command": ("baseline",),
+    "run_history.command": ("history",),
+    "tables.command": ("sql",),
+    "truth.command": ("truth",),
+    "web.command": ("bundle", "serve", "view"),
 }
-"""By module, of a feature's package or of this one, its commands: in `cli.run`, `report_command` is `report`."""
+"""By module, its commands: in `commands.run`, `report_command` is the command `report`."""
 
 
 class LazyGroup(click.Group):
