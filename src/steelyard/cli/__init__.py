@@ -1,6 +1,6 @@
 """The command line: its commands, safe output and how errors end.
 
-Imports every room; a command's module is imported when it is called.
+A command's module is imported when it is called.
 """
 
 from __future__ import annotations

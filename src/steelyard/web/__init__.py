@@ -1,4 +1,4 @@
 """The web app on a store: pages of report blocks with links, the label desk, a JSON API, and a static copy of runs.
 
-Imports the data rooms, `report`, `people` and what they stand on; needs the extra `web`.
+Needs the extra `web`.
 """
