@@ -15,8 +15,16 @@ from parts.rich_run import put_rich
 from steelyard.analysis.compare.compare import compare
 from steelyard.analysis.compare.pairing import read_run
 from steelyard.decide.gates import evaluate
+from steelyard.metrics.kinds import Aggregate
 from steelyard.metrics.reference import written
-from steelyard.metrics.registry import Aggregate, Compared, Contributions, Metric, find, register, unregister
+from steelyard.metrics.registry import (
+    Compared,
+    Contributions,
+    Metric,
+    find,
+    register,
+    unregister,
+)
 from steelyard.metrics.samples import latency_quantile
 from steelyard.records import Verdict
 from steelyard.store.sql import open_store

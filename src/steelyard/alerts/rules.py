@@ -24,7 +24,7 @@ from steelyard.metrics.expressions import (
     parse_metric,
     read_difference,
 )
-from steelyard.metrics.registry import Aggregate, metrics
+from steelyard.metrics.registry import metrics
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.values import Share
 from steelyard.suite.yaml import Place, listed, meant, result
@@ -159,9 +159,10 @@ class LatencyRise(_Rule):
     @field_validator("metric")
     @classmethod
     def _is_a_latency(cls, text: str) -> str:
-        usual = (Aggregate.QUANTILE, Aggregate.MEAN)
         names = [
-            metric.name for metric in metrics().values() if metric.group == "latency" and metric.aggregate in usual
+            metric.name
+            for metric in metrics().values()
+            if metric.group == "latency" and (metric.point is not None or metric.aggregate.is_mean)
         ]
         if text not in names:
             raise ValueError(f"there is no such latency{meant(text, names)}; there are: {', '.join(names)}")

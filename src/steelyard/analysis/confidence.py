@@ -21,8 +21,16 @@ from steelyard.analysis.calibration import (
     shares_by,
     side_of,
 )
+from steelyard.metrics.kinds import Aggregate
 from steelyard.metrics.own import RunData
-from steelyard.metrics.registry import NONE, OF_MEAN, Aggregate, At, Contributions, Level, Reported
+from steelyard.metrics.registry import (
+    NONE,
+    OF_MEAN,
+    At,
+    Contributions,
+    Level,
+    Reported,
+)
 from steelyard.metrics.table import Table
 from steelyard.stats.arrays import LEAST_CLAIMS, RESAMPLES, SEED, Array, tally
 from steelyard.stats.intervals import SHARES, Estimate, Spread, clustered_mean, settled

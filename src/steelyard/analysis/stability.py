@@ -12,8 +12,14 @@ from steelyard.analysis.repeats import ranked_first
 from steelyard.analysis.wording import percent
 from steelyard.frozen import frozen
 from steelyard.metrics.cells import CellGroups, PassedRepeats
+from steelyard.metrics.kinds import Aggregate
 from steelyard.metrics.own import RunData, one_value
-from steelyard.metrics.registry import Aggregate, At, Contributions, Level, Reported
+from steelyard.metrics.registry import (
+    At,
+    Contributions,
+    Level,
+    Reported,
+)
 from steelyard.metrics.stability import PRESENCE, Seen
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Estimate

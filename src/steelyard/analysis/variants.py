@@ -16,8 +16,15 @@ import numpy as np
 from steelyard.analysis.model import BestVariant, Difference
 from steelyard.analysis.wording import percent, percentage
 from steelyard.metrics.cells import Cells
+from steelyard.metrics.kinds import Aggregate
 from steelyard.metrics.own import RunData
-from steelyard.metrics.registry import NONE, Aggregate, At, Contributions, Level, Reported
+from steelyard.metrics.registry import (
+    NONE,
+    At,
+    Contributions,
+    Level,
+    Reported,
+)
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Estimate, settled, student, t_two_sided
 from steelyard.stats.paired import SIGNIFICANT, least_p
