@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from steelyard.errors import SuiteError
-from steelyard.suite.load import load_suite
+from steelyard.loading.load import load_suite
 from steelyard.suite.models import LatencyRules
 from steelyard.suite.signature import signature
 from steelyard.suite.values import seconds, time_in_words

@@ -22,19 +22,13 @@ from steelyard.analysis.calibration import (
     side_of,
 )
 from steelyard.metrics.kinds import Aggregate
-from steelyard.metrics.own import RunData
-from steelyard.metrics.registry import (
-    NONE,
-    OF_MEAN,
-    At,
-    Contributions,
-    Level,
-    Reported,
-)
+from steelyard.metrics.registry import OF_MEAN, At, Contributions, Level, Reported
+from steelyard.metrics.run_data import RunData
 from steelyard.metrics.table import Table
 from steelyard.stats.arrays import LEAST_CLAIMS, RESAMPLES, SEED, Array, tally
 from steelyard.stats.intervals import SHARES, Estimate, Spread, clustered_mean, settled
 from steelyard.store.base import ClaimColumns
+from steelyard.suite.case import NONE
 from steelyard.suite.models import ConfidenceRules, SuiteModel
 
 MOST_LABELS = 50

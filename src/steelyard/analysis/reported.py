@@ -13,7 +13,6 @@ from steelyard.analysis.findings import component_gain, failing_samples, pattern
 from steelyard.analysis.judge import figures
 from steelyard.failures import failure_reason
 from steelyard.metrics.kinds import NO_INTERVAL, Aggregate
-from steelyard.metrics.own import RunData, Thing, one_value
 from steelyard.metrics.registry import (
     At,
     Contributions,
@@ -23,6 +22,7 @@ from steelyard.metrics.registry import (
     Reported,
     register_reported,
 )
+from steelyard.metrics.run_data import RunData, Thing, one_value
 from steelyard.metrics.table import FORMAT
 from steelyard.records import SCORER_ERROR, Finding, Outcome, Sample
 from steelyard.stats.arrays import Array

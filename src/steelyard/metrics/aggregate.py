@@ -16,7 +16,6 @@ import numpy as np
 
 from steelyard.metrics.kinds import Aggregate
 from steelyard.metrics.missing import Ranges
-from steelyard.metrics.own import RunData
 from steelyard.metrics.registry import (
     Contributions,
     Labels,
@@ -25,6 +24,7 @@ from steelyard.metrics.registry import (
     Names,
     metrics,
 )
+from steelyard.metrics.run_data import RunData
 from steelyard.stats.arrays import Array, pieces
 from steelyard.stats.groups import Groups
 from steelyard.stats.intervals import (

@@ -18,7 +18,7 @@ from steelyard.frozen import frozen
 from steelyard.metrics.kinds import NO_INTERVAL, Aggregate
 
 if TYPE_CHECKING:
-    from steelyard.metrics.own import RunData
+    from steelyard.metrics.run_data import RunData
     from steelyard.stats.arrays import Array
     from steelyard.stats.intervals import Estimate
     from steelyard.suite.models import SuiteModel
