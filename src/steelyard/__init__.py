@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from steelyard.results.run import Run, load_run, runs
     from steelyard.results.shown import Shown, ShownResult
     from steelyard.run_history.operations import history
-    from steelyard.scoring.base import Fault, MeanMeasure, Measure, Reading, Scorer
+    from steelyard.scoring.base import MeanMeasure, Measure, Reading, Scorer
     from steelyard.scoring.items.boxes import read_box
     from steelyard.scoring.items.groups import group_boxes
     from steelyard.store.base import RecordedRun, RecordedSample
@@ -41,7 +41,6 @@ __all__ = [
     "Claim",
     "Experiment",
     "FailureCause",
-    "Fault",
     "Finding",
     "Mark",
     "MeanMeasure",
@@ -101,12 +100,12 @@ _HOMES = {
     "NotPassed": "steelyard.errors",
     "Shown": "steelyard.results.shown",
     "ShownResult": "steelyard.results.shown",
-    "compare": "steelyard.results.operations",
+    "compare": "steelyard.comparing.operations",
     "rescore": "steelyard.results.operations",
     "gate": "steelyard.results.operations",
-    "judge_check": "steelyard.results.operations",
-    "audit": "steelyard.results.operations",
-    "history": "steelyard.results.operations",
+    "judge_check": "steelyard.judge_checks.operations",
+    "audit": "steelyard.auditing.operations",
+    "history": "steelyard.run_history.operations",
     "Request": "steelyard.targets.base",
     "Attachment": "steelyard.suite.case",
     "Case": "steelyard.suite.case",
@@ -118,7 +117,6 @@ _HOMES = {
     "Experiment": "steelyard.decide.assignment",
     "FailureCause": "steelyard.failures",
     "failure_causes": "steelyard.failures",
-    "Fault": "steelyard.scoring.base",
     "Finding": "steelyard.records",
     "Mark": "steelyard.records",
     "MeanMeasure": "steelyard.scoring.base",

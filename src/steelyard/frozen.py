@@ -5,7 +5,7 @@
 `dataclasses`. A class with a `cached_property` has a `__dict__` to keep its value in, and a class with an `__init__`
 keeps it. There is no `__post_init__`.
 
-The standard library compiles six methods for every class: a tenth of the CPU of a short run, which imports three
+The standard library compiles six methods for every class: a fifth of the CPU of a short run, which imports three
 hundred classes and makes objects of few of them. Here `__init__` alone is compiled, when the first object is made, and
 the other methods are the same functions for all classes. Measured in `docs/design/0016-classes.md`.
 """

@@ -83,6 +83,15 @@ _BUILT_IN = {
     },
     # Those of a model that a scorer needs, which a run asks.
     "models": {"embeddings": "steelyard.targets.embeddings:EmbeddingsConnection"},
+    # What the kernel takes from features, which it does not import: one line per function.
+    "features": {
+        "contested_cases": "steelyard.people.experts:contested_in",
+        "import_file": "steelyard.exchange.imports:import_foreign",
+        "to_arrow": "steelyard.tables.arrow:table_of",
+        "to_own_format": "steelyard.exchange.imports:document_of",
+        "to_pandas": "steelyard.tables.frames:to_pandas",
+        "to_polars": "steelyard.tables.frames:to_polars",
+    },
 }
 
 
@@ -221,6 +230,9 @@ def _fit(hint: Any) -> Fit:
     if types.NoneType in inner:
         available = _fit(inner[0])
         return lambda value: None if value is None else available(value)
+    if kind is types.UnionType:  # one of a kind, or several of it
+        one, several = map(_fit, inner)
+        return lambda value: several(value) if isinstance(value, tuple | list) else one(value)
     if hint is str:
         return lambda value: redact_known(value) if isinstance(value, str) else _refuse(value, str)
     if hint in _NUMBERS:

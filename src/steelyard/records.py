@@ -17,6 +17,9 @@ from steelyard.frozen import frozen, slotted
 if TYPE_CHECKING:
     from steelyard.suite.models import SuiteModel
 
+BASELINE_SIGN = "@"
+"""Begins the name of a baseline where a run is named, and in gates."""
+
 Count = Annotated[int, range(2**53 + 1)]
 """A whole number from 0 up, as far as a column of floats holds each exactly."""
 Whole = Annotated[int, range(2**63)]
@@ -77,9 +80,13 @@ class RunState(StrEnum):
     ENDED = "ended"
 
 
-@frozen
+# Not frozen: a frozen one takes four times as long to make, and answers with many errors have many of them.
+@slotted
 class Finding:
-    """One typed error: exactly one code of the suite's taxonomy, where it is, what was expected and what came."""
+    """One typed error: exactly one code of the suite's taxonomy, where it is, what was expected and what came.
+
+    A scorer states code, location, evidence and gain; the component and the suite's severity are filled in for it.
+    """
 
     code: str
     place: str = ""

@@ -144,7 +144,7 @@ def geometric():
     """The metric of a new kind that docs/extending.md shows, run as it is written there."""
     page = (PAGE.parents[1] / "extending.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python test=geometric\n(.*?)```", page, re.S)
-    exec(code, {})  # noqa: S102
+    exec(code, {})
     yield
     unregister("typical_time")
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from steelyard.frozen import frozen
 from steelyard.metrics.kinds import NO_INTERVAL, Aggregate
+from steelyard.suite.case import NONE
 
 if TYPE_CHECKING:
     from steelyard.metrics.run_data import RunData
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 Better = Literal["higher", "lower", ""]
 Names = tuple[str, ...]
 """What fills the angle brackets of a pattern."""
-NONE = "(none)"
-"""The slice of cases that have no category or no difficulty while others do."""
 MOST_IN_A_ROW = 100
 """pass^k is given for k up to this."""
 READABLE = ".readable"
