@@ -43,7 +43,7 @@ from steelyard.engine.writer import Progress, Silent
 from steelyard.errors import UNFINISHED, RunTaken, SteelyardError, UsageError
 from steelyard.frozen import frozen
 from steelyard.metrics.own import RunData, load_metrics, with_values
-from steelyard.records import Mode, RunHeader, RunState
+from steelyard.records import Mode, RunHeader, RunState, Signature, TargetFacts
 from steelyard.redact import redacted_output
 from steelyard.runner.judge_checks import broken_judge_limits, judge_doubts, with_anchors
 from steelyard.runner.spread import spread, spread_scoring
@@ -552,7 +552,7 @@ def _usual_latency(store: Store, header: RunHeader) -> list[float]:
     A function in this process has no line that may be dead: its first calls pay for its imports, so that a run of a few
     cases is slow and every longer one after it would look far too fast.
     """
-    if header.target.get("kind") == "python":
+    if header.target.kind == "python":
         return []
     return store.usual_latency(header.suite_name, header.target, before=header.created_at)
 
@@ -568,7 +568,7 @@ def _refuse_other_suite(suite: SuiteModel, earlier: RunHeader) -> None:
 
 def _refuse_other_redaction(suite: SuiteModel, earlier: RunHeader) -> None:
     """Answers that were kept before they were redacted must not get into another run."""
-    if suite.redactor is None or earlier.signature.get("redact") == digest(suite.redactor.identity()):
+    if suite.redactor is None or earlier.signature.redact == digest(suite.redactor.identity()):
         return
     raise UsageError(
         f"run {earlier.id} was made before the suite redacted as it does now, and its stored answers are not"
@@ -623,7 +623,7 @@ def _header(
     suite: SuiteModel, target: Target, plan: Plan, limits: Limits, options: RunOptions, context: TargetContext
 ) -> RunHeader:
     now = time.time()
-    identity = target.identity()
+    identity = TargetFacts.from_data(target.identity())
     signed = signature(suite, identity, sample=options.selection.sample)
     described = _description(suite, signed, plan.cases()).changed(
         # How the calls were made is in the options of the run.
@@ -654,7 +654,7 @@ def _header(
     )
 
 
-def _description(suite: SuiteModel, signed: dict[str, Any], cases: Iterable[Case]) -> SuiteModel:
+def _description(suite: SuiteModel, signed: Signature, cases: Iterable[Case]) -> SuiteModel:
     """The suite as a run stores it, with what only its cases and its signature say."""
     available = {
         "usual_repeats": suite.repeats,
@@ -667,9 +667,9 @@ def _description(suite: SuiteModel, signed: dict[str, Any], cases: Iterable[Case
     return suite.changed(**available)
 
 
-def _rescored_signature(suite: SuiteModel, earlier: RunHeader) -> dict[str, Any]:
+def _rescored_signature(suite: SuiteModel, earlier: RunHeader) -> Signature:
     """Truth, scorers and rules of today; what was asked of whom is as it was then."""
     asked = suite.judge is not None and any(member.kind != "python" for member in suite.judge.members)
-    judge = earlier.signature.get("judge") if asked else None
+    judge = earlier.signature.judge if asked else None
     then, sample = earlier.signature, earlier.options.sample
-    return signature(suite, earlier.target, prompts=then["prompts"], judge=judge, sample=sample)
+    return signature(suite, earlier.target, prompts=then.prompts, judge=judge, sample=sample)
