@@ -9,7 +9,7 @@ import pytest
 
 from parts.stored import case, failed, header, sample
 from steelyard.errors import RunNotFound, StoreError
-from steelyard.records import (, TargetFacts
+from steelyard.records import (
     AbPlan,
     AnchorReading,
     Anchors,
@@ -28,6 +28,7 @@ from steelyard.records import (, TargetFacts
     RunState,
     ScoringTime,
     Signature,
+    TargetFacts,
     Verdict,
 )
 from steelyard.store.base import Store
