@@ -1,13 +1,17 @@
-"""`@frozen` and `@slotted` give what `@dataclass` of the standard library gives."""
+"""`@frozen` and `@slotted` give what `@dataclass` of the standard library gives, and are used everywhere."""
 
+import ast
 import copy
 import inspect
 import pickle
 from dataclasses import FrozenInstanceError, asdict, dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import steelyard
 from steelyard.frozen import frozen, slotted
 
 
@@ -124,3 +128,70 @@ class Stored:
 
 def test_objects_go_through_pickle():
     assert pickle.loads(pickle.dumps(Stored(1, ("x",)))) == Stored(1, ("x",))
+
+
+@pytest.mark.parametrize("ours", [frozen(eq=False), slotted(eq=False)], ids=["frozen", "slotted"])
+def test_without_equality_an_object_equals_itself_alone_and_can_be_hashed(ours):
+    made = ours(type("Columns", (), {"__annotations__": {"values": list}}))
+    one, other = made([1.0]), made([1.0])
+    assert (one == one, one == other, len({one, other, one})) == (True, False, 2)
+    assert repr(one).endswith("Columns(values=[1.0])")
+
+
+@pytest.mark.parametrize("ours", [frozen, slotted])
+def test_a_cached_property_is_computed_once_and_is_no_part_of_the_object(ours):
+    calls = []
+
+    @ours
+    class Line:
+        length: int
+
+        @cached_property
+        def double(self) -> int:
+            calls.append(self.length)
+            return 2 * self.length
+
+    line = Line(3)
+    assert (line.double, line.double, calls) == (6, 6, [3])
+    assert line == Line(3)
+    assert replace(line, length=4).double == 8
+    assert copy.deepcopy(line).double == 6
+
+
+def test_a_field_that_is_not_given_has_its_default_in_each_object():
+    @frozen
+    class Cases:
+        folder: str
+        read: list[str] = field(default_factory=list, init=False, compare=False)
+        limit: int = field(default=5, init=False)
+
+    first, second = Cases("a"), Cases("a")
+    first.read.append("x")
+    assert (first == second, second.read, second.limit) == (True, [], 5)
+    with pytest.raises(TypeError):
+        Cases("a", ["x"])
+
+
+def test_a_class_keeps_an_init_of_its_own():
+    @frozen
+    class Share:
+        percent: float
+
+        def __init__(self, part: float, whole: float) -> None:
+            object.__setattr__(self, "percent", 100 * part / whole)
+
+    assert repr(Share(1, 4)).endswith("Share(percent=25.0)")
+    assert Share(1, 4) == Share(2, 8)
+
+
+def test_no_class_of_the_package_is_defined_in_another_way():
+    """Suites are written as users write theirs, with the standard library."""
+    source = Path(steelyard.__file__).parent
+    others = [
+        f"{path.relative_to(source)}:{node.lineno}: {node.name}"
+        for path in sorted(source.rglob("*.py"))
+        if "suites" not in path.parts
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef) and any("dataclass" in ast.unparse(way) for way in node.decorator_list)
+    ]
+    assert others == []

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from steelyard.results.operations import audit, compare, gate, history, judge_check, rescore
     from steelyard.results.run import Run, load_run, runs
     from steelyard.results.shown import Shown, ShownResult
-    from steelyard.scoring.base import Fault, MeanMeasure, Measure, Reading, Scorer
+    from steelyard.scoring.base import MeanMeasure, Measure, Reading, Scorer
     from steelyard.scoring.items.boxes import read_box
     from steelyard.scoring.items.groups import group_boxes
     from steelyard.store.base import RecordedRun, RecordedSample
@@ -37,7 +37,6 @@ __all__ = [
     "Claim",
     "Experiment",
     "FailureCause",
-    "Fault",
     "Finding",
     "Mark",
     "MeanMeasure",
@@ -114,7 +113,6 @@ _HOMES = {
     "Experiment": "steelyard.decide.assignment",
     "FailureCause": "steelyard.failures",
     "failure_causes": "steelyard.failures",
-    "Fault": "steelyard.scoring.base",
     "Finding": "steelyard.records",
     "Mark": "steelyard.records",
     "MeanMeasure": "steelyard.scoring.base",

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from steelyard.frozen import frozen
 
 if TYPE_CHECKING:
     from steelyard.records import Sample
@@ -27,7 +28,7 @@ _DEEPEST = 4
 _LONGEST_CODE = 80
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FailureCause:
     """One cause of failed calls. `kind` is that of the failure (timeout, http_404, reported_error), `code` and
     `message` what the other side reported; `code` is "" where it gave none."""

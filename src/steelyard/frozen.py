@@ -1,10 +1,13 @@
-"""Dataclasses that are quick to define.
+"""Dataclasses that are quick to define: the one way in which this package defines classes of fields.
 
-`@frozen` gives what `@dataclass(frozen=True, slots=True)` gives, and `@slotted` what `@dataclass(slots=True)` gives,
-for classes without `__post_init__` whose fields are all given to `__init__`. The standard library compiles six methods
-for every class: a quarter of the CPU of a short run, which imports three hundred classes and makes objects of few of
-them. Here `__init__` alone is compiled, when the first object is made, and the other methods are the same functions for
-all classes.
+`@frozen` gives what `@dataclass(frozen=True, slots=True)` gives, and `@slotted`, for objects that change, what
+`@dataclass(slots=True)` gives; both take `eq=False`. `field`, `fields`, `replace` and `asdict` are those of
+`dataclasses`. A class with a `cached_property` has a `__dict__` to keep its value in, and a class with an `__init__`
+keeps it. There is no `__post_init__`.
+
+The standard library compiles six methods for every class: a fifth of the CPU of a short run, which imports three
+hundred classes and makes objects of few of them. Here `__init__` alone is compiled, when the first object is made, and
+the other methods are the same functions for all classes. Measured in `docs/design/0016-classes.md`.
 """
 
 from __future__ import annotations
@@ -13,23 +16,49 @@ import operator
 import sys
 from collections.abc import Callable
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
+from functools import cached_property, partial
 from inspect import get_annotations
 from reprlib import recursive_repr
-from typing import Any, NoReturn, TypeVar, dataclass_transform
+from typing import Any, NoReturn, TypeVar, dataclass_transform, overload
 
 T = TypeVar("T")
 
 
+@overload
+def frozen(cls: type[T], /) -> type[T]: ...
+
+
+@overload
+def frozen(*, eq: bool = True) -> Callable[[type[T]], type[T]]: ...
+
+
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
-def frozen(cls: type[T]) -> type[T]:
-    """The class as a dataclass whose objects cannot be changed, have no other attributes, and can be hashed."""
-    return _defined(cls, _FROZEN)
+def frozen(cls: type[T] | None = None, /, *, eq: bool = True) -> type[T] | Callable[[type[T]], type[T]]:
+    """The class as a dataclass whose objects cannot be changed, have no other attributes, and can be hashed.
+
+    With `eq=False` an object equals itself alone, as arrays inside require.
+    """
+    shared = _FROZEN if eq else _without_equality(_FROZEN)
+    return partial(_defined, shared=shared) if cls is None else _defined(cls, shared)
+
+
+@overload
+def slotted(cls: type[T], /) -> type[T]: ...
+
+
+@overload
+def slotted(*, eq: bool = True) -> Callable[[type[T]], type[T]]: ...
 
 
 @dataclass_transform(field_specifiers=(field,))
-def slotted(cls: type[T]) -> type[T]:
-    """The class as a dataclass whose objects have no other attributes."""
-    return _defined(cls, _SHARED)
+def slotted(cls: type[T] | None = None, /, *, eq: bool = True) -> type[T] | Callable[[type[T]], type[T]]:
+    """The class as a dataclass whose objects can be changed and have no other attributes."""
+    shared = _SHARED if eq else _without_equality(_SHARED)
+    return partial(_defined, shared=shared) if cls is None else _defined(cls, shared)
+
+
+def _without_equality(shared: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in shared.items() if name not in {"__eq__", "__hash__"}}
 
 
 def _defined(cls: type[T], shared: dict[str, Any]) -> type[T]:
@@ -42,21 +71,22 @@ def _defined(cls: type[T], shared: dict[str, Any]) -> type[T]:
     compared = [item.name for item in items.values() if item.compare]
     # Python puts None in the place of a hash for a class with an equality of its own.
     left_out = {"__dict__", "__weakref__", *own, *(name for name in shared if vars(cls).get(name) is None)}
+    cached = any(isinstance(value, cached_property) for value in vars(cls).values())
     init = _LateInit()
     metaclass: Any = type(cls)
     made = metaclass(
         cls.__name__,
         cls.__bases__,
         shared
+        | {"__init__": init}
         | {name: value for name, value in vars(cls).items() if name not in left_out}
         | {
             "__doc__": cls.__doc__ or cls.__name__,
             "__qualname__": cls.__qualname__,
-            "__slots__": tuple(name for name in own if name not in inherited),
+            "__slots__": (*(name for name in own if name not in inherited), *(["__dict__"] if cached else [])),
             "__dataclass_fields__": items,
             "__match_args__": tuple(items),
             "__compared__": staticmethod(operator.attrgetter(*compared) if len(compared) > 1 else _few(compared)),
-            "__init__": init,
         },
     )
     init.owner = made
@@ -84,11 +114,14 @@ class _LateInit:
 
 def _few(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
     """As `attrgetter`, which gives no tuple for fewer than two names."""
-    return lambda item: tuple(getattr(item, name) for name in names)
+    if not names:
+        return lambda _: ()
+    value = operator.attrgetter(names[0])
+    return lambda item: (value(item),)
 
 
 def _init(cls: type) -> Any:
-    names: dict[str, Any] = {"_setattr": object.__setattr__, "_MISSING": MISSING}
+    names: dict[str, Any] = {"_MISSING": MISSING}
     changeable = "__setattr__" not in cls.__dict__
     parameters, lines = [], []
     for item in fields(cls):
@@ -98,8 +131,13 @@ def _init(cls: type) -> Any:
         elif item.default_factory is not MISSING:
             names[f"_factory_{name}"], parameter = item.default_factory, f"{name}=_MISSING"
             value = f"_factory_{name}() if {name} is _MISSING else {name}"
-        parameters.append(parameter)
-        lines.append(f" self.{name} = {value}\n" if changeable else f" _setattr(self, {name!r}, {value})\n")
+        if item.init:
+            parameters.append(parameter)
+        else:
+            value = parameter.partition("=")[2] if item.default is not MISSING else f"_factory_{name}()"
+        # What a slot itself does is quicker than `object.__setattr__`, which looks the name up.
+        names[f"_set_{name}"] = getattr(cls, name).__set__
+        lines.append(f" self.{name} = {value}\n" if changeable else f" _set_{name}(self, {value})\n")
     exec(f"def __init__(self, {', '.join(parameters)}):\n{''.join(lines) or ' pass'}", names)  # noqa: S102 - names of fields
     names["__init__"].__qualname__ = f"{cls.__qualname__}.__init__"
     return names["__init__"]

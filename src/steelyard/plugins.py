@@ -221,6 +221,9 @@ def _fit(hint: Any) -> Fit:
     if types.NoneType in inner:
         available = _fit(inner[0])
         return lambda value: None if value is None else available(value)
+    if kind is types.UnionType:  # one of a kind, or several of it
+        one, several = map(_fit, inner)
+        return lambda value: several(value) if isinstance(value, tuple | list) else one(value)
     if hint is str:
         return lambda value: redact_known(value) if isinstance(value, str) else _refuse(value, str)
     if hint in _NUMBERS:

@@ -6,7 +6,7 @@ Light frozen objects for the hot path; no behaviour beyond turning into plain da
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
@@ -77,9 +77,13 @@ class RunState(StrEnum):
     ENDED = "ended"
 
 
-@frozen
+# Not frozen: a frozen one takes four times as long to make, and answers with many errors have many of them.
+@slotted
 class Finding:
-    """One typed error: exactly one code of the suite's taxonomy, where it is, what was expected and what came."""
+    """One typed error: exactly one code of the suite's taxonomy, where it is, what was expected and what came.
+
+    A scorer states code, location, evidence and gain; the component and the suite's severity are filled in for it.
+    """
 
     code: str
     place: str = ""
@@ -750,7 +754,7 @@ class RunFacts:
     """Since the run before this one, and since the baselines that it was compared with."""
 
 
-@dataclass
+@slotted
 class RunHeader:
     """Everything about a run except its samples. `suite` is the suite as plain data."""
 
@@ -761,7 +765,7 @@ class RunHeader:
     signature: Signature
     target: TargetFacts
     suite: dict[str, Any]
-    options: RunFacts = RunFacts()  # noqa: RUF009 - frozen
+    options: RunFacts = RunFacts()
     n_planned: Whole = 0
     state: RunState = RunState.RUNNING
     ended_at: float | None = None

@@ -11,7 +11,6 @@ from parts.columns import Made, columns, suite
 from parts.described import summarise
 from steelyard.analysis.model import Summary
 from steelyard.decide.gates import evaluate
-from steelyard.metrics.aggregate import Proportion
 from steelyard.scoring.spans.compare import Figures, macro, micro
 from steelyard.stats.intervals import Estimate
 
@@ -31,28 +30,28 @@ def counted(case: str, **pairs: tuple[int, int]) -> Made:
     return Made(case, 0.5, parts={"name": 0.5}, counts={"name": counts})
 
 
-def macro_of(*made: Made) -> Proportion:
+def macro_of(*made: Made) -> Estimate:
     return summary_of(*made).overall.measures["name"]["macro"]
 
 
 def test_every_ratio_counts_the_same_and_a_ratio_of_nothing_not_at_all() -> None:
     found = macro_of(counted("x", a=(1, 2), b=(9, 10)), counted("y", a=(1, 2), b=(0, 0)))
     # a: 2 of 4, b: 9 of 10, c: nobody has it. The mean over samples would be another.
-    assert found.estimate.value == pytest.approx((0.5 + 0.9) / 2)
-    assert (found.mean_of, found.estimate.n, found.estimate.n_missing) == (2, 2, 0)
+    assert found.value == pytest.approx((0.5 + 0.9) / 2)
+    assert (found.mean_of, found.n, found.n_missing) == (2, 2, 0)
 
 
 def test_a_sample_without_any_of_them_is_missing() -> None:
     found = macro_of(counted("x", a=(1, 2)), Made("y", 0.5, parts={"name": 0.5}))
-    assert (found.estimate.n, found.estimate.n_missing) == (1, 1)
+    assert (found.n, found.n_missing) == (1, 1)
 
 
 def test_a_mean_of_nothing_is_not_available() -> None:
-    assert macro_of(Made("x", 0.5)) == Proportion(Estimate(None, 0, 1), 0, 0)
+    assert macro_of(Made("x", 0.5)) == Estimate(None, 0, 1, numerator=0, denominator=0, mean_of=0)
 
 
 def test_equal_ratios_are_not_certainty() -> None:
-    found = macro_of(counted("x", a=(2, 2)), counted("y", a=(3, 3))).estimate
+    found = macro_of(counted("x", a=(2, 2)), counted("y", a=(3, 3)))
     assert (found.value, found.high) == (1.0, 1.0)
     assert found.low is not None
     assert found.low < 0.5  # two cases
@@ -70,7 +69,7 @@ def test_the_interval_is_that_of_the_linearised_mean() -> None:
 
     left_out = np.array([mean([i for i in range(60) if i != k]) for k in range(60)])
     error = float(np.sqrt(59 / 60 * ((left_out - left_out.mean()) ** 2).sum()))
-    found = macro_of(*made).estimate
+    found = macro_of(*made)
     assert found.low is not None
     assert found.high is not None
     # Student's t with 59 degrees of freedom: 2.001 (any table).
@@ -79,7 +78,7 @@ def test_the_interval_is_that_of_the_linearised_mean() -> None:
 
 def test_the_spread_is_that_of_the_cases_that_have_it() -> None:
     made = [counted(f"k{up}", a=(up, 100)) for up in (50, 52, 48)] + [Made("none", 0.5, parts={"name": 0.5})]
-    found = macro_of(*made).estimate
+    found = macro_of(*made)
     # One ratio with equal denominators is a mean of three shares: s = 0.02, s / sqrt(3) = 0.011547; t, 2 degrees of
     # freedom: 4.3027 (any table). Wilson's way for a mean of a scale with ends: q = (4.3027 x 0.011547)^2 / (0.5 x 0.5)
     # = 0.0098739; half = sqrt(q / 4 + q^2 / 4) / (1 + q) = 0.0499284 / 1.0098739 = 0.049440.
@@ -103,7 +102,7 @@ def test_it_is_the_macro_of_the_pooled_categories(samples: list[dict[str, tuple[
     expected = macro({name: micro(each) for name, each in parts.items() if each})["f1"]
     found = macro_of(*made)
     assert found.mean_of == expected.n
-    assert found.estimate.value == (None if expected.value is None else pytest.approx(expected.value))
+    assert found.value == (None if expected.value is None else pytest.approx(expected.value))
 
 
 def test_a_gate_stands_on_it() -> None:

@@ -10,7 +10,7 @@ from parts.described import summarise
 from parts.lengths import simulations, slack
 from parts.score_ends import score_ends
 from steelyard.analysis.model import Summary
-from steelyard.metrics.aggregate import Proportion, proportions
+from steelyard.metrics.aggregate import proportions
 from steelyard.stats.groups import Groups
 from steelyard.stats.intervals import Estimate
 
@@ -21,7 +21,7 @@ def summary_of(*made: Made, **changes: object) -> Summary:
     return summarise(columns(list(made)), described)
 
 
-def text_of(*made: Made) -> Proportion:
+def text_of(*made: Made) -> Estimate:
     return summary_of(*made).overall.measures["name"]["text"]
 
 
@@ -34,32 +34,34 @@ class TestValue:
     def test_it_is_the_ratio_of_sums_and_not_the_mean_of_ratios(self) -> None:
         found = text_of(counted("a", 1, 2), counted("b", 9, 10))
         assert (found.numerator, found.denominator) == (10, 12)
-        assert found.estimate.value == pytest.approx(10 / 12)  # the mean of 1/2 and 9/10 would be 0.7
+        assert found.value == pytest.approx(10 / 12)  # the mean of 1/2 and 9/10 would be 0.7
 
     def test_an_answer_that_cannot_be_read_stays_in_the_denominator(self) -> None:
         found = text_of(counted("a", 10, 10), counted("b", 0, 10, outcome="malformed"))
-        assert (found.estimate.value, found.estimate.n) == (0.5, 2)
+        assert (found.value, found.n) == (0.5, 2)
 
     def test_beside_it_stands_the_ratio_over_answers_that_could_be_read(self) -> None:
         made = [counted("a", 8, 10), counted("b", 9, 10), counted("c", 0, 10, outcome="malformed")]
         found = summary_of(*made).overall.measures["name"]
-        assert (found["text"].estimate.value, found["text"].estimate.n) == (pytest.approx(17 / 30), 3)
+        assert (found["text"].value, found["text"].n) == (pytest.approx(17 / 30), 3)
         readable = found["text.readable"]
         assert (readable.numerator, readable.denominator) == (17, 20)
-        assert (readable.estimate.n, readable.estimate.n_missing) == (2, 1)
+        assert (readable.n, readable.n_missing) == (2, 1)
         # Without malformed answers both are one.
         assert summary_of(*made[:2]).overall.measures["name"].keys() == {"text"}
 
     def test_what_was_not_counted_or_is_inconclusive_is_missing(self) -> None:
         made = [counted("a", 5, 10), counted("b", 9, 10, outcome="judge_failed"), Made("c", 0.5, parts={"name": 0.5})]
         found = summary_of(*made, n_planned=5).overall.measures["name"]["text"]
-        assert (found.estimate.value, found.estimate.n, found.estimate.n_missing) == (0.5, 1, 4)
+        assert (found.value, found.n, found.n_missing) == (0.5, 1, 4)
 
     def test_a_ratio_of_nothing_is_not_available(self) -> None:
-        assert text_of(counted("a", 0, 0), counted("b", 0, 0)) == Proportion(Estimate(None, 2, 0), 0, 0)
+        assert text_of(counted("a", 0, 0), counted("b", 0, 0)) == Estimate(
+            None, 2, 0, numerator=0, denominator=0, mean_of=0
+        )
 
     def test_a_run_without_counts_has_no_measures_to_show(self) -> None:
-        assert text_of(Made("a", 0.5), Made("b", 0.5)) == Proportion(Estimate(None, 0, 2), 0, 0)
+        assert text_of(Made("a", 0.5), Made("b", 0.5)) == Estimate(None, 0, 2, numerator=0, denominator=0, mean_of=0)
 
     def test_a_suite_without_measures_has_none(self) -> None:
         summary = summarise(columns([counted("a", 1, 2)]), suite())
@@ -84,24 +86,24 @@ class TestInterval:
         # p = 26 / 40 = 0.65; residuals 8 - 6.5, 3 - 3.25, 6 - 7.8, 9 - 8.45 = 1.5, -0.25, -1.8, 0.55
         # squares 2.25 + 0.0625 + 3.24 + 0.3025 = 5.855; error = sqrt(4 / 3 * 5.855) / 40 = 0.0698511
         # Cases of 10, 5, 12 and 13 are worth 40^2 / 438 = 3.652968 of one size (Kish): 2.652968 degrees of freedom.
-        estimate = text_of(counted("a", 8, 10), counted("b", 3, 5), counted("c", 6, 12), counted("d", 9, 13)).estimate
+        estimate = text_of(counted("a", 8, 10), counted("b", 3, 5), counted("c", 6, 12), counted("d", 9, 13))
         assert estimate.value == 0.65
         assert (estimate.low, estimate.high) == pytest.approx(score_ends(0.65, 0.0698511, 2.652968), abs=1e-6)
 
     def test_repeats_of_a_case_are_one_cluster(self) -> None:
-        once = text_of(counted("a", 8, 10), counted("b", 3, 5), counted("c", 6, 12)).estimate
+        once = text_of(counted("a", 8, 10), counted("b", 3, 5), counted("c", 6, 12))
         made = [counted("a", 4, 5), counted("a", 4, 5, repeat=1), counted("b", 3, 5)]
         made += [counted("c", 1, 6), counted("c", 5, 6, repeat=1)]
-        twice = text_of(*made).estimate
+        twice = text_of(*made)
         assert (twice.low, twice.high) == pytest.approx((once.low, once.high))
         assert twice.n == 5
 
     def test_one_case_bounds_nothing(self) -> None:
-        estimate = text_of(counted("a", 1, 2), counted("a", 2, 2, repeat=1)).estimate
+        estimate = text_of(counted("a", 1, 2), counted("a", 2, 2, repeat=1))
         assert (estimate.value, estimate.low, estimate.high) == (0.75, None, None)
 
     def test_a_case_with_nothing_to_count_is_no_second_case(self) -> None:
-        estimate = text_of(counted("a", 1, 2), counted("b", 0, 0)).estimate
+        estimate = text_of(counted("a", 1, 2), counted("b", 0, 0))
         assert (estimate.value, estimate.n, estimate.low) == (0.5, 2, None)
 
     def test_cases_with_nothing_to_count_are_no_degrees_of_freedom(self) -> None:
@@ -109,19 +111,19 @@ class TestInterval:
         # 0.138564; cases of 10, 5 and 10 are worth 25^2 / 225 = 2.777778, 1.777778 degrees of freedom. With the two
         # empty cases counted the error would be sqrt(5 / 4 * 8) / 25.
         made = [counted("a", 8, 10), counted("b", 3, 5), counted("c", 4, 10), counted("d", 0, 0), counted("e", 0, 0)]
-        estimate = text_of(*made).estimate
+        estimate = text_of(*made)
         assert (estimate.value, estimate.n) == (pytest.approx(0.6), 5)
         assert estimate.low == pytest.approx(score_ends(0.6, 0.138564, 1.777778)[0], abs=1e-6)
         assert estimate.high == pytest.approx(score_ends(0.6, 0.138564, 1.777778)[1], abs=1e-6)
 
     def test_all_right_is_not_certainty(self) -> None:
         # Wilson for 4 of 4 trials, one a case: 4 / (4 + 1.96**2) = 0.5101.
-        estimate = text_of(*(counted(case, 10, 10) for case in "abcd")).estimate
+        estimate = text_of(*(counted(case, 10, 10) for case in "abcd"))
         assert estimate.low == pytest.approx(0.5101, abs=5e-5)
         assert estimate.high == 1.0
 
     def test_it_stays_between_nothing_and_all(self) -> None:
-        estimate = text_of(counted("a", 10, 10), counted("b", 2, 10), counted("c", 10, 10)).estimate
+        estimate = text_of(counted("a", 10, 10), counted("b", 2, 10), counted("c", 10, 10))
         # 22 of 30; residuals 8/3, -16/3, 8/3: squares 42.6667, error sqrt(3 / 2 * 42.6667) / 30 = 0.266667, and
         # 4.3 times that on either side would be beyond both ends.
         assert (estimate.low, estimate.high) == pytest.approx(score_ends(22 / 30, 0.2666667, 2), abs=1e-6)
@@ -135,9 +137,9 @@ class TestInterval:
         error = (59 / 60 * ((left_out - left_out.mean()) ** 2).sum()) ** 0.5
         groups = Groups([""], np.zeros(60, dtype=np.int8), np.arange(60))
         (found,) = proportions(groups, above.astype(float), below.astype(float))
-        assert found.estimate.low is not None
-        assert found.estimate.high is not None
-        half = (found.estimate.high - found.estimate.low) / 2
+        assert found.low is not None
+        assert found.high is not None
+        half = (found.high - found.low) / 2
         assert half == pytest.approx(2.000995 * error, rel=0.02)  # t(59) from a printed table
 
     @pytest.mark.simulation
@@ -151,6 +153,6 @@ class TestInterval:
         run = np.repeat(np.arange(runs), cases * 2)
         groups = Groups([str(i) for i in range(runs)], run, np.repeat(np.arange(runs * cases), 2))
         found = proportions(groups, read.astype(float), visible.astype(float))
-        covered = sum((each.estimate.low or 0) <= 0.7 <= (each.estimate.high or 0) for each in found)
+        covered = sum((each.low or 0) <= 0.7 <= (each.high or 0) for each in found)
         # Two standard errors of 95 % by 4,000 simulations are 0.7 points, by 400 they are 2.2; one for the method.
         assert abs(covered / runs - 0.95) <= 0.013 + slack(0.95, runs)

@@ -179,7 +179,7 @@ def test_models_and_judges_that_say_the_key_back(tmp_path):
 
 CODE = """
 import os
-from steelyard import Fault, Reading, Response
+from steelyard import Finding, Reading, Response
 
 KEY = os.environ["{name}"]
 MODEL = "model " + KEY

@@ -11,7 +11,6 @@ from parts.looped import for_every
 from steelyard.analysis.model import Repeated, Slice, Summary
 from steelyard.decide.gates import Decision, GateResult, evaluate
 from steelyard.decide.verdict import decide
-from steelyard.metrics.aggregate import Proportion
 from steelyard.records import RunState, Verdict
 from steelyard.report.verdicts import exit_code
 from steelyard.stats.intervals import Estimate, Possible
@@ -38,10 +37,12 @@ def part(
     """A slice of N samples; `hallucinated` is how many findings there are and in how many samples."""
     n = N - missing
 
-    def share(value: float | None) -> Proportion:
+    def share(value: float | None) -> Estimate:
         low, high = interval or (None, None)
         estimate = Estimate(None, 0, N) if value is None else Estimate(value, n, missing, low, high)
-        return Proportion(estimate, round(1000 * (value or 0)), 1000 if value is not None else 0)
+        return replace(
+            estimate, numerator=round(1000 * (value or 0)), denominator=1000 if value is not None else 0, mean_of=0
+        )
 
     count, samples = hallucinated
     open_ = Possible(samples / N, (samples + missing) / N, missing, N) if missing > 0.05 * N else None

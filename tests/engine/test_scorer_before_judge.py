@@ -58,7 +58,7 @@ def written(tmp_path):
             {"literal": "SHRT"},
             "scoring_of_letters.py:7 names the finding code 'SHRT', which the suite's findings do not list",
         ),
-        ({"returned": 'Fault({"LONG": 0.5})'}, "scoring_of_letters.py:11 names the finding code 'LONG'"),
+        ({"returned": 'Finding("LONG", gain=0.5)'}, "scoring_of_letters.py:11 names the finding code 'LONG'"),
         (
             {"returned": '{"score": 1, "warmth": 0.5}'},
             "scoring_of_letters.py:11 returns the measure 'warmth', which is not declared",

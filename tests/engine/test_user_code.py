@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from parts.command import steelyard
-from steelyard import Case, Check, CheckState, Claim, Fault, Mark, Reading, Scorer, Suite
+from steelyard import Case, Check, CheckState, Claim, Finding, Mark, Reading, Scorer, Suite
 from steelyard.records import Outcome, RunState
 from steelyard.store.sql import open_store
 from steelyard.targets.base import Request, Response
@@ -148,15 +148,15 @@ CASE_FAILED = {
     "coroutine": (later, "(coroutine), not a Reading"),
     "evil": (lambda case: Evil(), "returned what cannot be printed (Evil), not a Reading"),
     "evil got": (lambda case: Reading(0.0, got={"x": deep()}), "Reading.got: data nested more than 100 deep"),
-    "faults": (lambda case: Reading(0.0, faults=("OWN",)), "returned Reading.faults: 'OWN' (str), not a Fault"),
-    "no list": (lambda case: Reading(0.0, faults="OWN"), "returned Reading.faults: 'OWN' (str), not such a list"),
-    "gain": (lambda case: Reading(0.0, faults=(Fault({"OWN": "1"}),)), "Fault.codes: '1' (str), not a number"),
-    "place": (lambda case: Reading(0.0, faults=(Fault({"OWN": 1.0}, 3),)), "Fault.place: 3 (int), not a text"),
+    "findings": (lambda case: Reading(0.0, findings=("OWN",)), "returned Reading.findings: 'OWN' (str), not a Finding"),
+    "no list": (lambda case: Reading(0.0, findings="OWN"), "returned Reading.findings: 'OWN' (str), not such a list"),
+    "gain": (lambda case: Reading(0.0, findings=(Finding("OWN", gain="1"),)), "Finding.gain: '1' (str), not a number"),
+    "place": (lambda case: Reading(0.0, findings=(Finding("OWN", 3),)), "Finding.place: 3 (int), not a text"),
     "span": (
-        lambda case: Reading(0.0, faults=(Fault({"OWN": 1.0}, span=(1,)),)),
-        "Fault.span: (1,) (tuple), not such a list",
+        lambda case: Reading(0.0, findings=(Finding("OWN", span=(1,)),)),
+        "Finding.span: (1,) (tuple), not such a list",
     ),
-    "code": (lambda case: Reading(0.0, faults=(Fault({"NO": 1.0}),)), "gave the finding code 'NO', which the suite's"),
+    "code": (lambda case: Reading(0.0, findings=(Finding("NO"),)), "gave the finding code 'NO', which the suite's"),
     "counts": (lambda case: Reading(1.0, counts={"n": 1.5}), "Reading.counts: 1.5 (float), not a whole number"),
     "state": (
         lambda case: Reading(1.0, checks=(Check("a", "passed"),)),

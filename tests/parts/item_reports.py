@@ -11,7 +11,6 @@ from parts import reports
 from parts.reports import HOSTILE, detail, group, header, hostile_report, line
 from steelyard.analysis.model import BestVariant, CodeFigure, Difference, Repeated, Slice, Summary
 from steelyard.decide.gates import Decision, GateResult, VariantDecision
-from steelyard.metrics.aggregate import Proportion
 from steelyard.records import Finding, Mark, Verdict
 from steelyard.report.model import Report, SampleDetail
 from steelyard.stats.intervals import Estimate
@@ -82,10 +81,10 @@ def criteria(text: Estimate, extra: int, held: int, cells: int, n: int) -> tuple
     )  # fmt: skip
 
 
-def proportion(numerator: int, denominator: int, n: int, low: float, high: float) -> Proportion:
+def proportion(numerator: int, denominator: int, n: int, low: float, high: float) -> Estimate:
     """A pooled ratio with its interval."""
     value = numerator / denominator if denominator else None
-    return Proportion(Estimate(value, n, 0, low, high), numerator, denominator)
+    return Estimate(value, n, 0, low, high, numerator=numerator, denominator=denominator, mean_of=0)
 
 
 def part(factor: str, name: str, n: int, share: float, **more: Any) -> Slice:

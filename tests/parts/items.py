@@ -30,8 +30,20 @@ def case(truth=TRUTH, **more):
 
 
 def codes(reading):
-    """Each fault by its text, with the codes that fit it and what fixing it would gain."""
-    return {(fault.expected, fault.got): dict(fault.codes) for fault in reading.faults}
+    """Each error by its text, with the codes that fit it and what fixing it would gain."""
+    return {(fits[0].expected, fits[0].got): {one.code: one.gain for one in fits} for fits in errors(reading)}
+
+
+def errors(reading):
+    """For each error its findings, one per code that fits."""
+    return [one if isinstance(one, tuple) else (one,) for one in reading.findings]
+
+
+def told(reading):
+    """Every error, whatever its order: the codes that fit it, what was expected and what came."""
+    return sorted(
+        (sorted(one.code for one in fits), str(fits[0].expected), str(fits[0].got)) for fits in errors(reading)
+    )
 
 
 SUITE = """

@@ -13,7 +13,6 @@ from parts import item_reports, reports
 from parts.views import decision_to_json, print_decision, print_report, to_json, to_markdown
 from steelyard.analysis.model import CodeFigure
 from steelyard.decide.gates import Scope, evaluate_criteria
-from steelyard.metrics.aggregate import Proportion
 from steelyard.records import Verdict
 from steelyard.report import findings, gates, groups
 from steelyard.report.render.junit import to_junit
@@ -125,7 +124,7 @@ def test_measures_of_the_variants_turn_where_there_are_more_measures_than_varian
 
 def test_a_ratio_of_nothing_is_n_a():
     report = item_reports.items_report()
-    nothing = {"items": {"text": Proportion(Estimate(None, 0, 2), 0, 0)}}
+    nothing = {"items": {"text": Estimate(None, 0, 2, numerator=0, denominator=0, mean_of=0)}}
     overall = replace(report.summary.overall, measures=nothing)
     bare = replace(report, summary=replace(report.summary, overall=overall, slices={}))
     ((name, value, interval, _, counted, n, _),) = groups.measures(bare).rows
@@ -134,7 +133,7 @@ def test_a_ratio_of_nothing_is_n_a():
 
 def test_the_same_measure_of_two_components_is_separated():
     report = item_reports.items_report()
-    ratio = Proportion(Estimate(0.5, 2), 1, 2)
+    ratio = Estimate(0.5, 2, numerator=1, denominator=2, mean_of=0)
     overall = replace(report.summary.overall, measures={"a": {"text": ratio}, "b": {"text": ratio}})
     assert [name for name, _ in groups.measured(report, overall)] == ["a.text", "b.text"]
 

@@ -109,10 +109,10 @@ def test_macro_figures_stand_among_the_measures_and_decide_a_gate(reported):
     found = dict(measured(reported, reported.summary.overall))
     # c: right 1 (b's first red), answered 2, gold 6 of three texts -> F1 2 of 8;
     # d: right 2 (a's blues), answered 5, gold 6 -> F1 4 of 11. e occurs nowhere.
-    assert found["macro_f1"].estimate.value == pytest.approx((2 / 8 + 4 / 11) / 2)
-    assert (found["macro_f1"].mean_of, found["macro_f1"].estimate.n) == (2, 3)
-    assert found["macro_precision"].estimate.value == pytest.approx((1 / 2 + 2 / 5) / 2)
-    assert found["macro_recall"].estimate.value == pytest.approx((1 / 6 + 2 / 6) / 2)
+    assert found["macro_f1"].value == pytest.approx((2 / 8 + 4 / 11) / 2)
+    assert (found["macro_f1"].mean_of, found["macro_f1"].n) == (2, 3)
+    assert found["macro_precision"].value == pytest.approx((1 / 2 + 2 / 5) / 2)
+    assert found["macro_recall"].value == pytest.approx((1 / 6 + 2 / 6) / 2)
     assert [gate.verdict.value for gate in reported.decision.gates] == ["FAIL"]
 
 

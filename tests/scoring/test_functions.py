@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from parts.command import invoke
-from steelyard import Fault, Reading, Suite, SuiteError, load_suite
+from steelyard import Finding, Reading, Suite, SuiteError, load_suite
 from steelyard.engine.pool import ScoringSetup
 from steelyard.plugins import source_digest
 from steelyard.records import Outcome, TargetFacts
@@ -156,7 +156,7 @@ def test_the_function_is_asked_once_an_answer_whatever_it_measures(tmp_path):
 
 def test_a_reading_is_taken_as_it_is(tmp_path):
     def read(answer, case):
-        return Reading(0.5, expected="five", got=answer, faults=(Fault({"F": 0.5}, evidence="one letter more"),))
+        return Reading(0.5, expected="five", got=answer, findings=(Finding("F", evidence="one letter more", gain=0.5),))
 
     (finding,) = samples_of(tmp_path, {"f": read})["c1"].findings
     assert (finding.code, finding.evidence) == ("F", "one letter more")

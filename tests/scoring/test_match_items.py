@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parts.items import CODES, LEFT, RIGHT, SHAPES, SUITE, TRUTH, answer, case, codes, scorer
+from parts.items import CODES, LEFT, RIGHT, SHAPES, SUITE, TRUTH, answer, case, codes, errors, scorer, told
 from parts.lengths import examples
 from parts.small_suite import load_written
 from steelyard.errors import SuiteError
@@ -19,7 +19,7 @@ from steelyard.suite.case import Attachment
 def test_a_perfect_answer_earns_everything_whatever_it_calls_the_groups():
     reading = scorer().read(answer(RIGHT, LEFT), case())
     assert reading.value == 1
-    assert reading.faults == ()
+    assert reading.findings == ()
     assert reading.note == "5 of 5 right; groups taken as A = right, B = left"
 
 
@@ -48,7 +48,7 @@ def test_an_item_that_is_misread_and_misplaced_gains_nothing_from_fixing_one_of_
 def test_a_right_text_in_the_wrong_group_is_a_wrong_group():
     reading = scorer().read(answer([*LEFT, "To sleep at home"], ["To keep my sense of humor"]), case())
     assert codes(reading) == {("To sleep at home", "To sleep at home"): {"SPATIAL": 0.2}}
-    assert reading.faults[0].evidence == "in A (taken for left), belongs to right"
+    assert reading.findings[0].evidence == "in A (taken for left), belongs to right"
     assert (reading.counts["read"], reading.counts["correct"]) == (5, 4)
 
 
@@ -78,7 +78,7 @@ def test_items_without_any_group_are_not_in_the_right_one():
     reading = scorer().read({"parts": [{"text": text} for text in LEFT + RIGHT]}, case())
     assert reading.value == 0
     assert reading.counts["read"] == 5
-    assert {tuple(fault.codes) for fault in reading.faults} == {("SPATIAL",)}
+    assert {one.code for one in reading.findings} == {"SPATIAL"}
     assert reading.note == "0 of 5 right; no groups given"
 
 
@@ -94,7 +94,7 @@ def test_boxes_of_named_edges_become_groups_and_one_that_cannot_be_read_is_named
     parts[4]["at"] = {"from": 0.2, "to": 0.4}
     reading = scorer().read({"parts": parts}, case())
     assert (reading.counts["grouped"], reading.counts["boxes"], reading.counts["boxes_unread"]) == (4, 5, 1)
-    assert [fault.evidence for fault in reading.faults] == [
+    assert [fits[0].evidence for fits in errors(reading)] == [
         'its box cannot be read: {"from": 0.2, "to": 0.4}; belongs to right'
     ]
     assert reading.note.endswith('1 of 5 boxes cannot be read, such as {"from": 0.2, "to": 0.4}')
@@ -124,7 +124,7 @@ def test_boxes_in_pixels_are_measured_by_the_picture():
 def test_a_missed_item_is_outlined_where_the_truth_has_it():
     truth = {"boxes": [{"label": "left", "parts": [{"text": "One", "at": [0, 0, 0.5, 0.5]}, {"text": "Two"}]}]}
     reading = scorer().read(answer(["Two"]), case(truth))
-    assert [(fault.expected, fault.box) for fault in reading.faults] == [("One", (0, 0, 0.5, 0.5))]
+    assert [(one.expected, one.box) for one in reading.findings] == [("One", (0, 0, 0.5, 0.5))]
 
 
 def test_a_second_copy_is_an_extra_or_an_error_of_its_own():
@@ -132,7 +132,7 @@ def test_a_second_copy_is_an_extra_or_an_error_of_its_own():
     assert codes(scorer().read(got, case())) == {(None, "Wild Part"): {"HALLUC": 0.0}}
     own = scorer(codes=CODES | {"copy": "TWICE"}).read(got, case())
     assert codes(own) == {(None, "Wild Part"): {"TWICE": 0.0}}
-    assert own.faults[0].evidence == "a second copy of 'Wild Part'"
+    assert own.findings[0].evidence == "a second copy of 'Wild Part'"
 
 
 @pytest.mark.parametrize("first", ["A", "B"])
@@ -142,7 +142,7 @@ def test_of_two_copies_the_one_in_the_right_group_counts(first):
     got = {"boxes": [{"label": label, "parts": groups[label]} for label in order]}
     reading = scorer().read(got, case())
     assert reading.value == 1
-    assert [(fault.got, fault.place) for fault in reading.faults] == [("Wild Part", "B")]
+    assert [(one.got, one.place) for one in reading.findings] == [("Wild Part", "B")]
 
 
 def test_extras_cost_only_under_the_strict_rule():
@@ -151,7 +151,7 @@ def test_extras_cost_only_under_the_strict_rule():
     strict = scorer(strict=True).read(got, case())
     # 5 right of 5 that are there and 2 that are not; fixing both extras gives the other 2/7 back.
     assert strict.value == pytest.approx(5 / 7)
-    assert [sum(fault.codes.values()) for fault in strict.faults] == pytest.approx([1 / 7, 1 / 7])
+    assert [one.gain for one in strict.findings] == pytest.approx([1 / 7, 1 / 7])
 
 
 def test_items_without_a_text_are_left_out_and_reported():
@@ -164,14 +164,14 @@ def test_items_without_a_text_are_left_out_and_reported():
 def test_an_answer_without_items_misses_all(got):
     reading = scorer().read(got, case())
     assert reading.value == 0
-    assert [tuple(fault.codes) for fault in reading.faults] == [("MISS",)] * 5
+    assert [one.code for one in reading.findings] == ["MISS"] * 5
     assert reading.counts == scorer().nothing(case())
 
 
 @pytest.mark.parametrize("got", [None, {}, [], "text", {"other": 1}, 7, {"boxes": [{"label": "a", "things": ["x"]}]}])
 def test_an_answer_in_no_shape_earns_nothing_and_says_so(got):
     reading = scorer().read(got, case())
-    assert (reading.value, reading.faults) == (0, ())
+    assert (reading.value, reading.findings) == (0, ())
     assert reading.misshapen.startswith("it has none of the shapes that hold items (boxes[].parts[] or parts[]); ")
     assert reading.counts == scorer().nothing(case())
 
@@ -213,8 +213,7 @@ def test_the_order_of_items_and_groups_changes_nothing(data):
     reading = scorer().read({"boxes": list(mixed)}, case(truth))
     assert reading.value == original.value
     assert reading.counts == original.counts
-    told = [sorted((sorted(f.codes), str(f.expected), str(f.got)) for f in one.faults) for one in (reading, original)]
-    assert told[0] == told[1]
+    assert told(reading) == told(original)
 
 
 def test_a_built_truth_earns_everything_in_every_shape():
@@ -303,15 +302,15 @@ def test_a_truth_with_an_item_in_two_groups_is_refused_when_the_suite_loads(tmp_
         evaluator(tmp_path, ["FORMAT"], twice)
 
 
-def test_every_truth_item_and_every_answered_item_is_right_or_has_one_fault():
+def test_every_truth_item_and_every_answered_item_is_right_or_has_one_finding():
     chance = random.Random(3)
     texts = [f"{a} {b}" for a in ("red", "blue", "old") for b in ("house", "hat", "horse", "heart")]
     for _ in range(200):
         true, got = chance.sample(texts, 6), [chance.choice(texts)[chance.choice([0, 0, 3]) :] for _ in range(7)]
         truth = {"boxes": [{"label": "a", "parts": true[:3]}, {"label": "b", "parts": true[3:]}]}
         reading = scorer().read(answer(got[:4], got[4:]), case(truth))
-        seen_true = [fault.expected for fault in reading.faults if fault.expected is not None]
-        seen_got = [fault.got for fault in reading.faults if fault.got is not None]
+        seen_true = [fits[0].expected for fits in errors(reading) if fits[0].expected is not None]
+        seen_got = [fits[0].got for fits in errors(reading) if fits[0].got is not None]
         assert len(seen_true) + reading.counts["correct"] == 6
         assert len(seen_got) + reading.counts["correct"] == 7
         assert len(set(seen_true)) == len(seen_true)
@@ -332,14 +331,14 @@ def test_a_further_fragment_of_an_item_is_no_invention():
         (None, "WILD"): {"PARTIAL": 0.0},
         (None, "aware"): {"PARTIAL": 0.0},
     }
-    assert {fault.got: fault.evidence for fault in reading.faults}["WILD"] == "a further fragment of 'Wild Card'"
+    assert {fits[0].got: fits[0].evidence for fits in errors(reading)}["WILD"] == "a further fragment of 'Wild Card'"
     assert (reading.counts["extra"], reading.counts["reported"], reading.counts["matched"]) == (0, 4, 2)
     assert reading.value == 0.5
 
 
 def test_text_that_is_on_no_item_and_second_copies_remain_inventions():
     reading = leftover_reading(["Wild Card"], ["Wild Card", "Wild Card", "Wild Horses", "ar"])
-    assert {fault.got: [*fault.codes] for fault in reading.faults} == {
+    assert {fits[0].got: [one.code for one in fits] for fits in errors(reading)} == {
         "Wild Card": ["HALLUC"],
         "Wild Horses": ["HALLUC"],
         "ar": ["HALLUC"],  # letters from the middle of a word
@@ -352,7 +351,7 @@ def test_a_fragment_that_is_answered_more_often_than_it_is_there_is_an_invention
     true = ["Wild Card", "To own my own house"]
     got = ["Wild", "Wild", "To own my own house", *["own"] * 3, "w", "to"]
     reading = leftover_reading(true, got)
-    told = [(fault.got, *fault.codes, fault.evidence) for fault in reading.faults if fault.expected is None]
+    told = [(one.got, one.code, one.evidence) for fits in errors(reading) for one in fits if one.expected is None]
     assert told == [
         ("Wild", "HALLUC", "not in the truth"),
         ("own", "PARTIAL", "a further fragment of 'To own my own house'"),

@@ -1,4 +1,4 @@
-"""The scorer of spans: its value, faults with what fixing them gains, counts, claims and checks."""
+"""The scorer of spans: its value, findings with what fixing them gains, counts, claims and checks."""
 
 import json
 
@@ -62,16 +62,16 @@ def read(*spans, gold=None, **more):
 
 
 def message(reading):
-    return [(*fault.codes, fault.place, fault.expected, fault.got, fault.section) for fault in reading.faults]
+    return [(one.code, one.place, one.expected, one.got, one.section) for one in reading.findings]
 
 
 def test_the_gold_spans_are_worth_everything_in_any_order():
     reading = read(*reversed(GOLD))
-    assert (reading.value, reading.faults, reading.misshapen) == (1.0, (), "")
+    assert (reading.value, reading.findings, reading.misshapen) == (1.0, (), "")
     assert reading.note == "4 of 4 right, 4 answered"
 
 
-def test_every_kind_of_error_is_a_fault_with_its_place():
+def test_every_kind_of_error_is_a_finding_with_its_place():
     reading = read(
         span("red", "who.kind"),  # a piece of "red fox" below the threshold
         span("runs", "who.kind"),
@@ -87,7 +87,7 @@ def test_every_kind_of_error_is_a_fault_with_its_place():
         ("FALSE_POSITIVE", "spans[3]", None, "through", "main"),
         ("MISSED", "expected.spans[3]", "slow pan", None, "notes"),
     ]
-    evidence = [fault.evidence for fault in reading.faults]
+    evidence = [finding.evidence for finding in reading.findings]
     assert evidence == [
         "'runs'",
         "where.ground: more than expected.spans[2]",
@@ -97,8 +97,8 @@ def test_every_kind_of_error_is_a_fault_with_its_place():
         "how.camera: not in the answer",
     ]
     # In code points: the fox takes one, so "runs" begins at 12 and not at 13.
-    assert reading.faults[0].span == (12, 16)
-    assert reading.faults[-1].span == (TEXT.index("slow pan"), TEXT.index("slow pan") + 8)
+    assert reading.findings[0].span == (12, 16)
+    assert reading.findings[-1].span == (TEXT.index("slow pan"), TEXT.index("slow pan") + 8)
     assert reading.value == 0.0
 
 
@@ -112,7 +112,7 @@ def test_the_value_is_the_f1_of_the_chosen_scheme():
 
 def test_gains_are_worked_out_by_hand():
     reading = read(span("red fox"), span("runs", "who.kind"), span("deep snow.", "where.ground"), span("through", "x"))
-    gains = {next(iter(fault.codes)): next(iter(fault.codes.values())) for fault in reading.faults}
+    gains = {finding.code: finding.gain for finding in reading.findings}
     # F1 is 2 of 8. With the role or the boundaries right: 4 of 8. Without the extra: 2 of 7. With the missed: 4 of 9.
     assert gains == pytest.approx(
         {
@@ -125,11 +125,11 @@ def test_gains_are_worked_out_by_hand():
 
 
 def test_fixing_the_role_of_a_span_with_wrong_boundaries_gains_nothing_yet():
-    (fault,) = read(*GOLD[1:], span("red fo", "does.move")).faults
-    assert fault.codes == {"WRONG_ROLE": 0.0}
-    assert fault.evidence == "'red fo', for 'red fox'"
-    (fault,) = read(*GOLD[1:], span("red fo", "does.move"), value="type").faults
-    assert fault.codes == {"WRONG_ROLE": 0.25}
+    (finding,) = read(*GOLD[1:], span("red fo", "does.move")).findings
+    assert (finding.code, finding.gain) == ("WRONG_ROLE", 0.0)
+    assert finding.evidence == "'red fo', for 'red fox'"
+    (finding,) = read(*GOLD[1:], span("red fo", "does.move"), value="type").findings
+    assert (finding.code, finding.gain) == ("WRONG_ROLE", 0.25)
 
 
 LONG = "abcdefghijklmnopqrstuvwxyz"
@@ -163,22 +163,22 @@ def test_a_gain_is_what_fixing_the_answer_really_brings(gold, answer, scheme, io
         return weigher.read({"spans": as_data(spans)}, one).value
 
     before = weigher.read({"spans": as_data(answer)}, one)
-    for fault in before.faults:
-        ((code, gain),) = fault.codes.items()
-        at = None if code == "MISSED" else int(fault.place.removeprefix("spans[").removesuffix("]"))
-        after = [value(if_fixed(answer, at, true, code == "WRONG_ROLE")) for true in candidates(code, fault, gold)]
+    for finding in before.findings:
+        code, gain = finding.code, finding.gain
+        at = None if code == "MISSED" else int(finding.place.removeprefix("spans[").removesuffix("]"))
+        after = [value(if_fixed(answer, at, true, code == "WRONG_ROLE")) for true in candidates(code, finding, gold)]
         assert any(gain == pytest.approx(one_value - before.value) for one_value in after), (code, gain, after)
 
 
-def candidates(code, fault, gold):
-    """What the span of a fault may be replaced by: its gold span, or nothing."""
+def candidates(code, finding, gold):
+    """What the span of a finding may be replaced by: its gold span, or nothing."""
     if code in ("EXTRA", "DUPLICATE"):
         return [None]
     if code == "MISSED":
-        return [gold[int(fault.place.removeprefix("expected.spans[").removesuffix("]"))]]
+        return [gold[int(finding.place.removeprefix("expected.spans[").removesuffix("]"))]]
     if code == "WRONG_ROLE":
-        return [true for true in gold if true.role == fault.expected]
-    return [*(true for true in gold if true.text in fault.expected.split(" | ")), None]
+        return [true for true in gold if true.role == finding.expected]
+    return [*(true for true in gold if true.text in finding.expected.split(" | ")), None]
 
 
 @given(drawn, drawn, st.randoms(use_true_random=False))
@@ -235,7 +235,7 @@ def test_a_malformed_answer_counts_all_that_it_should_have_held():
 
 def test_an_empty_list_is_no_malformed_answer_and_earns_nothing():
     reading = read()
-    assert (reading.value, reading.misshapen, len(reading.faults)) == (0.0, "", 4)
+    assert (reading.value, reading.misshapen, len(reading.findings)) == (0.0, "", 4)
 
 
 def test_a_misplaced_span_counts_where_its_text_is_and_is_reported():
@@ -243,29 +243,29 @@ def test_a_misplaced_span_counts_where_its_text_is_and_is_reported():
     moved = {"text": "red fox", "start": 4, "end": 11, "role": "who.kind", "confidence": 1}
     reading = read(moved, *GOLD[1:])
     assert reading.value == 1.0
-    (fault,) = reading.faults
-    assert (fault.codes, fault.place, fault.got) == ({"MISPLACED": 0.0}, "spans[0]", "red fox")
-    assert fault.evidence == "offsets 4 to 11 give ' red fo', not 'red fox'"
+    (finding,) = reading.findings
+    assert (finding.code, finding.gain, finding.place, finding.got) == ("MISPLACED", 0.0, "spans[0]", "red fox")
+    assert finding.evidence == "offsets 4 to 11 give ' red fo', not 'red fox'"
     assert reading.note == "4 of 4 right, 4 answered; 1 with wrong offsets put where their text is"
     assert (reading.counts["misplaced"], reading.counts["lost"]) == (1, 0)
     assert reading.claims == (Claim(1.0, True, "who"),)
     silent = read(moved, *GOLD[1:], codes={})
-    assert (silent.value, silent.faults, silent.counts["misplaced"]) == (1.0, (), 1)
+    assert (silent.value, silent.findings, silent.counts["misplaced"]) == (1.0, (), 1)
 
 
 def test_a_span_without_a_place_is_answered_and_wrong():
     lost = {"text": "slow", "start": 0, "end": 4, "role": "how.camera", "confidence": 0.9}
     reading = read(*GOLD, lost)
     assert reading.value == pytest.approx(8 / 9)
-    (fault,) = reading.faults
-    assert fault.codes == pytest.approx({"MISPLACED": 1 / 9})
-    assert (fault.place, fault.span, fault.section) == ("spans[4]", None, "")
-    assert fault.evidence == "how.camera: offsets 0 to 4 give '🦊 A', not 'slow'; 'slow' is in the text 2 times"
+    (finding,) = reading.findings
+    assert (finding.code, finding.gain) == ("MISPLACED", pytest.approx(1 / 9))
+    assert (finding.place, finding.span, finding.section) == ("spans[4]", None, "")
+    assert finding.evidence == "how.camera: offsets 0 to 4 give '🦊 A', not 'slow'; 'slow' is in the text 2 times"
     assert reading.claims == (Claim(0.9, False, "how"),)
-    (fault,) = read(*GOLD, lost, codes={}).faults
-    assert list(fault.codes) == ["EXTRA"]
-    (fault,) = read(*GOLD, {"text": "a whale", "role": "who.kind"}).faults
-    assert (list(fault.codes), fault.evidence) == (["FALSE_POSITIVE"], "who.kind: 'a whale' is not in the text")
+    (finding,) = read(*GOLD, lost, codes={}).findings
+    assert finding.code == "EXTRA"
+    (finding,) = read(*GOLD, {"text": "a whale", "role": "who.kind"}).findings
+    assert (finding.code, finding.evidence) == ("FALSE_POSITIVE", "who.kind: 'a whale' is not in the text")
 
 
 def test_every_span_with_a_confidence_is_a_certainty():
@@ -300,8 +300,8 @@ def test_a_role_outside_of_the_categories_is_reported():
 
 def test_places_begin_at_the_answers_top():
     weigher = scorer().at("result")
-    (fault, *_) = weigher.read({"result": {"spans": [span("through", "x")]}}, case()).faults
-    assert fault.place == "result.spans[0]"
+    (finding, *_) = weigher.read({"result": {"spans": [span("through", "x")]}}, case()).findings
+    assert finding.place == "result.spans[0]"
     assert weigher.truth_at(case()).keys() == {"result"}
 
 
@@ -351,8 +351,8 @@ def test_a_case_without_gold_spans_is_unknown():
 
 def test_gold_of_no_spans_is_a_truth_that_an_empty_answer_meets_and_no_other():
     empty, some = read(gold=[]), read(*GOLD[:2], gold=[])
-    assert (empty.value, empty.faults, empty.counts["spans"]) == (1.0, (), 0)
-    assert (some.value, [*some.faults[0].codes], len(some.faults)) == (0.0, ["FALSE_POSITIVE"], 2)
+    assert (empty.value, empty.findings, empty.counts["spans"]) == (1.0, (), 0)
+    assert (some.value, some.findings[0].code, len(some.findings)) == (0.0, "FALSE_POSITIVE", 2)
     assert scorer().truth(case([])) == {"spans": []}
     assert scorer().asks_nothing(case([]))
     assert not scorer().asks_nothing(case())
@@ -365,7 +365,7 @@ def test_an_overlap_can_be_more_than_its_limit():
     half = span("red fox") | {"text": "A red fox runs", "start": 3, "end": 17}
     assert read(half, iou=0.5).counts["type"] == read(half, iou=" > 49 %").counts["type"] == 1
     assert read(half, iou="> 0.5").counts["type"] == read(half, iou="> 50 %").counts["type"] == 0
-    assert next(kind for fault in read(half, iou="> 0.5").faults for kind in fault.codes) == "TOO_COARSE"
+    assert read(half, iou="> 0.5").findings[0].code == "TOO_COARSE"
     assert scorer(iou="> 50 %").model_dump()["iou"] == "> 0.5" == scorer(iou="> 0.5").model_dump(mode="json")["iou"]
     assert scorer(iou=1 / 3).model_dump()["iou"] == 1 / 3
     with pytest.raises(ValidationError, match="above 1"):

@@ -63,7 +63,7 @@ def test_an_answer_without_results_earns_nothing(results):
     reading = read(results)
     assert reading.value == 0
     assert set(reading.metrics.values()) == {0.0}
-    assert [fault.expected for fault in reading.faults] == ["a", "b", "c"]
+    assert [finding.expected for finding in reading.findings] == ["a", "b", "c"]
 
 
 def test_a_case_without_relevant_ids_is_not_scored():
@@ -73,9 +73,9 @@ def test_a_case_without_relevant_ids_is_not_scored():
 
 def test_every_relevant_id_that_is_not_retrieved_is_an_error_worth_what_it_would_add():
     reading = read(["x", "y", "a"], k=3, value="recall_at_3")
-    assert [(fault.expected, fault.codes) for fault in reading.faults] == [
-        ("b", {"NOT_RETRIEVED": pytest.approx(1 / 3)}),
-        ("c", {"NOT_RETRIEVED": pytest.approx(1 / 3)}),
+    assert [(finding.expected, finding.code, finding.gain) for finding in reading.findings] == [
+        ("b", "NOT_RETRIEVED", pytest.approx(1 / 3)),
+        ("c", "NOT_RETRIEVED", pytest.approx(1 / 3)),
     ]
 
 

@@ -7,7 +7,7 @@ import pytest
 from steelyard.errors import SuiteError
 from steelyard.plugins import UserCodeError
 from steelyard.records import Finding, Mark, Outcome
-from steelyard.scoring.base import Fault, Reading, Scorer
+from steelyard.scoring.base import Reading, Scorer
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.scoring.names import Alternatives, KeywordsOrFuzzy
 from steelyard.scoring.numbers import MoneyRange
@@ -149,11 +149,11 @@ def test_a_case_with_nothing_to_score_is_never_scored():
 
 class Fixed(Scorer):
     at_value: float
-    faults: tuple[Fault, ...] = ()
+    findings: tuple[Finding | tuple[Finding, ...], ...] = ()
     marks: tuple[Mark, ...] = ()
 
     def read(self, answer, case):
-        return Reading(self.at_value, faults=self.faults, marks=self.marks)
+        return Reading(self.at_value, findings=self.findings, marks=self.marks)
 
     def truth(self, case):
         return "x"
@@ -190,9 +190,11 @@ def test_a_declared_scale_is_brought_to_fractions():
 
 
 def test_a_scorers_own_findings_stand_instead_of_the_usual_one():
-    own = (Fault({"A": 0.5}, "x"), Fault({"B": 0.4, "C": 0.3}, "y", box=(0, 0, 1, 1)))
+    box = (0, 0, 1, 1)
+    either = (Finding("B", "y", gain=0.4, box=box), Finding("C", "y", gain=0.3, box=box))
+    own = (Finding("A", "x", gain=0.5), either)
     kinds = (FindingKind(code="C", severity="minor"), FindingKind(code="B"), FindingKind(code="A"))
-    of = suite(Component(name="parts", scorer=Fixed(at_value=0.1, faults=own))).changed(taxonomy=kinds)
+    of = suite(Component(name="parts", scorer=Fixed(at_value=0.1, findings=own))).changed(taxonomy=kinds)
     # A has no rival; of B and C the one listed first is taken, with what it would gain.
     assert evaluate({"name": "x"}, CASE, of).findings == (
         Finding("A", "x", component="parts", gain=0.5),
@@ -201,14 +203,14 @@ def test_a_scorers_own_findings_stand_instead_of_the_usual_one():
 
 
 def test_a_code_that_the_suite_does_not_list_is_a_broken_scale():
-    of = suite(Component(name="parts", scorer=Fixed(at_value=0.1, faults=(Fault({"NOWHERE": 0.5}),))))
+    of = suite(Component(name="parts", scorer=Fixed(at_value=0.1, findings=(Finding("NOWHERE", gain=0.5),))))
     with pytest.raises(ValueError, match="gave the finding code 'NOWHERE', which the suite's findings do not list"):
         evaluate({"name": "x"}, CASE, of)
 
 
 @pytest.mark.parametrize("box", [(0, 0, 1), (0, 0, 1, math.nan), (0, 0, 1, "x")])
 def test_a_box_that_is_none_is_a_broken_scale(box):
-    for odd in ({"faults": (Fault({"DATE": 0.5}, box=box),)}, {"marks": (Mark(box),)}):
+    for odd in ({"findings": (Finding("DATE", gain=0.5, box=box),)}, {"marks": (Mark(box),)}):
         of = FOUR.changed(
             components=(Component(name="odd", scorer=Fixed.model_construct(at_value=0.5, answer="name", **odd)),)
         )

@@ -50,11 +50,12 @@ def test_a_subset_is_worth_the_share_that_is_in_the_list(answer, value):
 
 def test_every_stranger_is_a_finding_and_fixing_all_gives_full_marks():
     reading = cited(["p1", "x", "ü", "x"])
-    assert [fault.got for fault in reading.faults] == ["x", "ü"]
-    assert sum(fault.codes["NOT_IN_LIST"] for fault in reading.faults) == pytest.approx(1 - reading.value)
+    assert [finding.got for finding in reading.findings] == ["x", "ü"]
+    assert {finding.code for finding in reading.findings} == {"NOT_IN_LIST"}
+    assert sum(finding.gain for finding in reading.findings) == pytest.approx(1 - reading.value)
     assert reading.counts == {"inside": 1, "answered": 3, "empty": 0, "answers": 1}
     assert cited(["p1", "x"], strict=True).value == 0.0
-    assert cited(["p1", "x"], code="MADE_UP").faults[0].codes.keys() == {"MADE_UP"}
+    assert cited(["p1", "x"], code="MADE_UP").findings[0].code == "MADE_UP"
 
 
 def test_only_an_empty_list_may_be_skipped_and_never_earns_marks():
@@ -102,10 +103,10 @@ def test_a_missing_truth_is_no_empty_one():
 
 def test_missed_and_extra_values_are_findings_worth_what_fixing_them_gives():
     reading = tags(["a", "x", "y"], ["a", "b"])  # F1 = 2 / 5
-    codes = [(*fault.codes, fault.expected, fault.got) for fault in reading.faults]
+    codes = [(finding.code, finding.expected, finding.got) for finding in reading.findings]
     assert codes == [("MISSED", "b", None), ("EXTRA", None, "x"), ("EXTRA", None, "y")]
     # With b: 4 / 6. Without x and y: 2 / 3, half of the gain each.
-    assert [next(iter(fault.codes.values())) for fault in reading.faults] == pytest.approx(
+    assert [finding.gain for finding in reading.findings] == pytest.approx(
         [4 / 6 - 2 / 5, (2 / 3 - 2 / 5) / 2, (2 / 3 - 2 / 5) / 2]
     )
 
@@ -265,7 +266,7 @@ def test_the_list_may_be_what_the_answer_itself_retrieved():
     retrieved = [{"id": "p1"}, {"id": "p2"}]
     reading = cited_of_retrieved({"retrieved": retrieved, "cited": ["p1", "p9"]})
     assert reading.value == 0.5
-    assert [(fault.got, fault.evidence) for fault in reading.faults] == [
+    assert [(finding.got, finding.evidence) for finding in reading.findings] == [
         ("p9", "not one of the 2 in answer.retrieved[].id")
     ]
     assert cited_of_retrieved({"retrieved": retrieved, "cited": ["p1"]}).value == 1
@@ -325,13 +326,13 @@ def test_the_audit_knows_an_answer_that_cites_what_it_retrieved(tmp_path):
 def test_under_recall_an_extra_value_is_no_error():
     case = Case("c", expected={"ids": ["a", "b"]})
     reading = ItemSet(expected="expected.ids", value="recall").at("ids").read({"ids": ["a", "x", "y"]}, case)
-    assert (reading.value, [[*fault.codes] for fault in reading.faults]) == (0.5, [["MISSED"]])
+    assert (reading.value, [finding.code for finding in reading.findings]) == (0.5, ["MISSED"])
     # Where nothing is true, an extra value costs everything, and is one. Strict takes F1, in which it costs, too.
     empty = (
         ItemSet(expected="expected.ids", value="recall").at("ids").read({"ids": ["x"]}, Case("c", expected={"ids": []}))
     )
-    assert (empty.value, [[*fault.codes] for fault in empty.faults]) == (0, [["EXTRA"]])
+    assert (empty.value, [finding.code for finding in empty.findings]) == (0, ["EXTRA"])
     strict = (
         ItemSet(expected="expected.ids", value="recall", strict=True).at("ids").read({"ids": ["a", "b", "x"]}, case)
     )
-    assert [[*fault.codes] for fault in strict.faults] == [["EXTRA"]]
+    assert [finding.code for finding in strict.findings] == ["EXTRA"]

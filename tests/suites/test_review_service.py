@@ -1,8 +1,9 @@
 """The built-in review service as a client sees it, healthy and with each of its faults switched on."""
 
+import http.client
 import json
+import socket
 
-import aiohttp
 import pytest
 
 from parts.review_service import TOKEN, review_service
@@ -11,7 +12,7 @@ from steelyard.suite.load import load_suite
 from steelyard.suites.review import service
 from steelyard.suites.review.switches import Switches, from_env, from_texts, seconds, shaken, waiting_time
 
-pytestmark = pytest.mark.boundary("aiohttp")
+pytestmark = pytest.mark.boundary("httptools")
 
 FLAWED = {"content": "The crew will know the OOW, the CIC and the MCR.", "standards_set": "naval_v3"}
 
@@ -22,21 +23,32 @@ def healthy():
         yield url
 
 
-async def asked(url, body=None, *, token=TOKEN, path="/v1/review", uncapped=None):
+def called(url, method, path, *, headers=(), body=None, times=1):
+    """Status and body of each of several calls over one connection."""
+    connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=60)
+    answers = []
+    for _ in range(times):
+        connection.request(method, path, body=body, headers=dict(headers))
+        answer = connection.getresponse()
+        answers.append((answer.status, answer.read().decode()))
+    connection.close()
+    return answers
+
+
+def asked(url, body=None, *, token=TOKEN, path="/v1/review", uncapped=None):
     """Status and JSON body of one call."""
-    headers = {"Authorization": f"Bearer {token}"}
     data = uncapped if uncapped is not None else json.dumps(body if body is not None else FLAWED)
-    async with aiohttp.ClientSession(headers=headers) as session, session.post(url + path, data=data) as answer:
-        return answer.status, json.loads(await answer.text())
+    ((status, text),) = called(url, "POST", path, headers={"Authorization": f"Bearer {token}"}, body=data)
+    return status, json.loads(text)
 
 
-async def health(url):
-    async with aiohttp.ClientSession() as session, session.get(url + "/health") as answer:
-        return answer.status, await answer.json()
+def health(url):
+    ((status, text),) = called(url, "GET", "/health")
+    return status, json.loads(text)
 
 
-async def test_a_review_has_observations_meta_and_no_errors(healthy):
-    status, answer = await asked(healthy)
+def test_a_review_has_observations_meta_and_no_errors(healthy):
+    status, answer = asked(healthy)
     assert status == 200
     assert list(answer) == ["observations", "meta", "errors"]
     refs = [one["standard_ref"] for one in answer["observations"]]
@@ -63,42 +75,68 @@ async def test_a_review_has_observations_meta_and_no_errors(healthy):
         (FLAWED | {"standards_set": "naval_v2"}, None, TOKEN, 422, "STANDARDS_NOT_FOUND"),
     ],
 )
-async def test_a_bad_request_is_refused_with_its_code(healthy, body, uncapped, token, status, code):
-    got, answer = await asked(healthy, body, uncapped=uncapped, token=token)
+def test_a_bad_request_is_refused_with_its_code(healthy, body, uncapped, token, status, code):
+    got, answer = asked(healthy, body, uncapped=uncapped, token=token)
     assert (got, answer["error"]["code"]) == (status, code)
 
 
-async def test_health_tells_when_the_model_is_not_connected_and_nothing_is_reviewed(healthy):
-    assert await health(healthy) == (200, {"status": "ok", "model_connected": True, "model_id": service.MODEL_ID})
+@pytest.mark.parametrize(
+    ("sent", "first_lines"),
+    [
+        (b"GET / HTTP/1.1\r\n\r\n", [b"HTTP/1.1 404 Not Found"]),
+        (b"PUT /health HTTP/1.1\r\nContent-Length: 0\r\n\r\n", [b"HTTP/1.1 405 Method Not Allowed"]),
+        (b"OPTIONS * HTTP/1.1\r\n\r\n", [b"HTTP/1.1 404 Not Found"]),
+        (b"nothing of the kind\r\n\r\n", [b"HTTP/1.1 400 Bad Request"]),
+        (
+            b"GET /health HTTP/1.1\r\n\r\nHEAD /health HTTP/1.1\r\n\r\n",  # without waiting for the first answer
+            [b"HTTP/1.1 200 OK", b"HTTP/1.1 200 OK"],
+        ),
+        (
+            b"POST /v1/review HTTP/1.1\r\nExpect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n"
+            b"2\r\n{}\r\n0\r\n\r\n",
+            [b"HTTP/1.1 100 Continue", b"HTTP/1.1 401 Unauthorized"],
+        ),
+    ],
+)
+def test_a_connection_is_answered_as_http_says(healthy, sent, first_lines):
+    host, _, port = healthy.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port)), timeout=60) as connection:
+        connection.sendall(sent)
+        connection.shutdown(socket.SHUT_WR)
+        answer = b"".join(iter(lambda: connection.recv(65_536), b""))
+    assert [line for line in answer.replace(b"}HTTP", b"}\r\nHTTP").split(b"\r\n") if b"HTTP/" in line] == first_lines
+
+
+def test_health_tells_when_the_model_is_not_connected_and_nothing_is_reviewed(healthy):
+    assert health(healthy) == (200, {"status": "ok", "model_connected": True, "model_id": service.MODEL_ID})
     with review_service(Switches(not_ready_for=3600)) as url:
-        status, told = await health(url)
+        status, told = health(url)
         assert (status, told["model_connected"]) == (503, False)
-        assert (await asked(url))[0] == 503
+        assert (asked(url))[0] == 503
 
 
-async def test_a_masked_404_looks_like_an_empty_review_but_for_its_errors(healthy):
-    status, answer = await asked(healthy, path="/v1/review?masked_404=1")
+def test_a_masked_404_looks_like_an_empty_review_but_for_its_errors(healthy):
+    status, answer = asked(healthy, path="/v1/review?masked_404=1")
     assert (status, answer["observations"]) == (200, [])
     assert [one["code"] for one in answer["errors"]] == ["MODEL_FAILURE"]
-    status, answer = await asked(healthy, path="/v1/review?masked_silent=1")
+    status, answer = asked(healthy, path="/v1/review?masked_silent=1")
     assert (status, answer["observations"], answer["errors"]) == (200, [], [])
     assert answer["meta"]["usage"] == {"input_tokens": 0, "output_tokens": 0}
 
 
-async def test_a_crash_begins_after_so_many_reviews(healthy):
+def test_a_crash_begins_after_so_many_reviews(healthy):
     with review_service(Switches(crash_after=2)) as url:
         headers = {"Authorization": f"Bearer {TOKEN}"}
-        async with aiohttp.ClientSession(headers=headers) as session:
-            answers = [await session.post(f"{url}/v1/review", json=FLAWED) for _ in range(4)]
-    assert [one.status for one in answers] == [200, 200, 500, 500]
+        answers = called(url, "POST", "/v1/review", headers=headers, body=json.dumps(FLAWED), times=4)
+    assert [status for status, _ in answers] == [200, 200, 500, 500]
 
 
-async def test_an_unstable_service_repeats_itself_from_the_same_seed():
-    async def series(seed):
+def test_an_unstable_service_repeats_itself_from_the_same_seed():
+    def series(seed):
         with review_service(Switches(unstable=0.5, seed=seed)) as url:
-            return [(await asked(url))[1]["observations"] for _ in range(6)]
+            return [(asked(url))[1]["observations"] for _ in range(6)]
 
-    first, again, other = await series(1), await series(1), await series(2)
+    first, again, other = series(1), series(1), series(2)
     assert first == again
     assert first != other
     assert len({json.dumps(one) for one in first}) > 1
@@ -132,8 +170,8 @@ def test_switches_are_read_from_texts_and_the_environment():
             from_texts(Switches(), {name: text})
 
 
-async def test_a_switch_that_cannot_be_read_is_a_bad_request(healthy):
-    status, answer = await asked(healthy, path="/v1/review?latency=soon")
+def test_a_switch_that_cannot_be_read_is_a_bad_request(healthy):
+    status, answer = asked(healthy, path="/v1/review?latency=soon")
     assert (status, answer["error"]["code"]) == (400, "INVALID_SWITCH")
 
 

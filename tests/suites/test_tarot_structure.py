@@ -31,7 +31,7 @@ def read(text, cards=DRAWN):
 
 
 def codes(reading):
-    return [next(iter(fault.codes)) for fault in reading.faults]
+    return [finding.code for finding in reading.findings]
 
 
 def test_a_long_reading_is_measured_whole():
@@ -41,10 +41,10 @@ def test_a_long_reading_is_measured_whole():
     assert (reading.misshapen, reading.metrics["coverage"], reading.metrics["spine_complete"]) == ("", 1.0, True)
 
 
-def test_a_whole_reading_has_every_card_and_no_fault():
+def test_a_whole_reading_has_every_card_and_no_finding():
     reading = read("\n\n".join(SECTIONS))
     assert reading.value == 1.0
-    assert reading.faults == ()
+    assert reading.findings == ()
     # Why: the first says "because", the others give no reason. What next: "might write", "Consider".
     assert dict(reading.counts) == {"covered": 3, "complete_sections": 3, "with_why": 1, "with_next": 2, "drawn": 3}
     assert reading.metrics["spine_complete"] is True
@@ -56,9 +56,9 @@ def test_a_card_that_is_left_out_is_missing_and_worth_its_share():
     assert reading.value == pytest.approx(2 / 3)
     assert reading.metrics["missing_cards"] == ["The Star"]
     assert reading.metrics["issues"] is True
-    (fault,) = reading.faults
-    assert fault.codes == {"MISSING_CARD": pytest.approx(1 / 3)}
-    assert (fault.place, fault.expected) == ("Future", "The Star")
+    (finding,) = reading.findings
+    assert (finding.code, finding.gain) == ("MISSING_CARD", pytest.approx(1 / 3))
+    assert (finding.place, finding.expected) == ("Future", "The Star")
 
 
 def test_a_card_that_the_question_names_is_not_made_up():
@@ -79,13 +79,13 @@ def test_a_card_nobody_drew_takes_all_of_the_value():
     assert reading.metrics["coverage"] == 1.0
     assert reading.metrics["hallucinated_cards"] == ["Ten of Swords", "Queen of Hearts"]
     # Two of them share what fixing both would give: the coverage, 1.
-    assert [fault.codes for fault in reading.faults] == [{"HALLUCINATED_CARD": 0.5}] * 2
-    assert reading.faults[0].evidence == "And the Ten of Swords lies beside them."
+    assert [(finding.code, finding.gain) for finding in reading.findings] == [("HALLUCINATED_CARD", 0.5)] * 2
+    assert reading.findings[0].evidence == "And the Ten of Swords lies beside them."
 
 
 def test_beside_a_made_up_card_a_missing_one_gains_nothing():
     reading = read(SECTIONS[0] + "\n\nThe Ten of Swords lies beside it.")
-    gains = {code: gain for fault in reading.faults for code, gain in fault.codes.items()}
+    gains = {finding.code: finding.gain for finding in reading.findings}
     assert gains == {"HALLUCINATED_CARD": pytest.approx(1 / 3), "MISSING_CARD": 0.0}
 
 
@@ -226,9 +226,9 @@ def test_cards_may_be_listed_by_any_of_their_names():
     assert read("The Seven of Cups, reversed, clears the fog.", [("Past", "VII of Chalices", "Reversed")]).value == 1.0
 
 
-def test_every_fault_has_a_meaning_and_every_metric_a_word():
+def test_every_finding_has_a_meaning_and_every_metric_a_word():
     chance = random.Random(1)
-    known = set(Structure().fault_codes())
+    known = set(Structure().finding_codes())
     for _ in range(20):
         reading = read(" ".join(chance.sample([*SECTIONS, "Ten of Cups.", "The Tower, upright.", "The Star."], 3)))
         assert set(codes(reading)) <= known

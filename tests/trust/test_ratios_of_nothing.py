@@ -133,9 +133,9 @@ def test_every_scorer_of_lists_has_one_rule_for_lists_that_are_empty(name):
     assert scorer.asks_nothing(empty)
     assert scorer.read(scorer.truth(empty) if name == "match_spans" else {"list": []}, empty).value == 1.0
     # Each item that is too many is a finding, and without them the answer would be right.
-    faults = scorer.read({"list": full}, empty).faults
+    findings = scorer.read({"list": full}, empty).findings
     if name not in ("subset",):
-        assert sum(max(fault.codes.values()) for fault in faults) == pytest.approx(1.0)
+        assert sum(finding.gain for finding in findings) == pytest.approx(1.0)
 
 
 NAME = {"exact": {"expected": "expected.name"}}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from steelyard.analysis.summary import same_load
 from steelyard.analysis.wording import counted, difference, in_unit
 from steelyard.decide.baselines import baselines, no_baseline
 from steelyard.decide.gates import p_text
+from steelyard.frozen import frozen
 from steelyard.metrics.expressions import Gate, parse_metric
 from steelyard.metrics.own import RunData
 from steelyard.metrics.table import Table, cut
@@ -39,7 +40,7 @@ from steelyard.stats.intervals import Estimate
 from steelyard.stats.paired import holm, least_p
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Moved:
     """One figure then and now."""
 

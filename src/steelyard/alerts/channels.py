@@ -17,7 +17,6 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import formatdate, make_msgid
@@ -27,6 +26,7 @@ from typing import IO, Any
 from steelyard import __version__
 from steelyard.alerts.notices import Message, Notice
 from steelyard.alerts.rules import Channel, Command, Mail, Slack, Webhook
+from steelyard.frozen import frozen
 from steelyard.redact import SHORTEST, SecretRedactor
 from steelyard.report.format import one_line
 from steelyard.report.render.github import annotation, append_summary, in_github
@@ -46,7 +46,7 @@ class NotHere(Exception):
     """The channel does not exist where this runs, such as GitHub on somebody's own machine."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RetryPolicy:
     """How long delivery may take: a run is over, and somebody waits for its exit code."""
 
@@ -61,7 +61,7 @@ class RetryPolicy:
     """Of these, seconds at the end in which nothing is tried any more, and a program that hangs is ended."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Place:
     """Where a channel works: its environment, its folder, and where lines for people go."""
 
@@ -331,7 +331,7 @@ _LONGER = 3.0
 """How much longer each wait is than the one before."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Delivered:
     """What became of a message on one channel."""
 

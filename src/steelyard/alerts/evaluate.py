@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from steelyard.alerts.changes import cost_rises, judge_drifts, latency_rises, regressions
@@ -25,6 +25,7 @@ from steelyard.analysis.model import Slice
 from steelyard.analysis.summary import same_load
 from steelyard.analysis.wording import counted, in_unit, percent
 from steelyard.decide.gates import GateResult
+from steelyard.frozen import frozen
 from steelyard.records import Verdict
 from steelyard.stats.intervals import Estimate
 from steelyard.store.logs import AlertRecord
@@ -192,7 +193,7 @@ def flag_rates(rule: FlagRate, evidence: Evidence) -> Iterator[Reading]:
     yield from evidence.watched_no_more(rule.label, asked)
     for flag in asked:
         message = measures.get(flag, {}).get("rate")
-        rate: Estimate = Estimate(None, 0) if message is None else message.estimate
+        rate: Estimate = Estimate(None, 0) if message is None else message
         if rate.value is None:
             yield Reading(rule.label, flag, State.UNKNOWN, f"{flag}: no text of this run has a value for this flag")
             continue
@@ -274,7 +275,7 @@ _LEFT = 0.5
 """The share of a change that may be left when its alert is closed: one near it must not alert every night."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Closing:
     """An open alert whose cause is gone, or is watched no more."""
 
@@ -285,7 +286,7 @@ class Closing:
     """True when the cause was looked for and is not there."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Changes:
     """What a run changes about the alerts of its suite."""
 

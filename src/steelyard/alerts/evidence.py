@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
@@ -16,6 +15,7 @@ from steelyard.analysis.wording import counted, difference, in_unit
 from steelyard.decide.baselines import stored_results
 from steelyard.decide.gates import Decision, measure, p_text
 from steelyard.decide.verdict import as_ended, decide
+from steelyard.frozen import frozen
 from steelyard.metrics.expressions import EVERY, FACTORS, Gate
 from steelyard.records import RunHeader
 from steelyard.stats.intervals import Estimate, Z, t_two_sided
@@ -43,7 +43,7 @@ class Level(StrEnum):
     WARNING = "warning"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reading:
     """The outcome of a rule for one cause in one run, in sentences that need no context."""
 
@@ -110,7 +110,7 @@ _LOOKED_AT = 200
 _SIGNATURE = ("cases", "truth", "scorers", "schema", "judge", "rules")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pooled:
     """One figure over several runs: each counts as much as the n that it stands on."""
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
 from steelyard import __version__
 from steelyard.alerts.evidence import Level, Reading
+from steelyard.frozen import frozen
 from steelyard.report.format import clipped, one_line, shortened, visible
 
 LONGEST_QUOTE = 500
@@ -28,7 +29,7 @@ class Kind(StrEnum):
     """Nobody looks for its cause any more."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Notice:
     """One alert as a message tells it."""
 
@@ -116,7 +117,7 @@ def moment(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Message:
     """Everything that is sent to one channel after one run."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from steelyard.alerts.channels import Delivered, Place, RetryPolicy, deliver, secret_redactor
 from steelyard.alerts.evaluate import Changes, Closing, changes_of, readings_of
@@ -12,6 +12,7 @@ from steelyard.alerts.evidence import Evidence, Reading, reading_from
 from steelyard.alerts.notices import Kind, Message, Notice, loudest_first, redacted
 from steelyard.alerts.rules import AlertSettings, Channel
 from steelyard.analysis.summary import is_partial
+from steelyard.frozen import frozen
 from steelyard.records import RunHeader
 from steelyard.redact import SecretRedactor
 from steelyard.store.base import Store
@@ -88,7 +89,7 @@ def _ending(alert: AlertRecord) -> Notice:
     return replace(notice, kind=kind, now=None if now is None else reading_from(now))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Checked:
     """What a run changed about the alerts of its suite, and whether each notice was sent."""
 

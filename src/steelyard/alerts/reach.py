@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from steelyard.alerts.rules import (
     AlertSettings,
@@ -19,6 +18,7 @@ from steelyard.alerts.rules import (
 )
 from steelyard.analysis.compare.unpaired import FEWEST_RUNS
 from steelyard.analysis.wording import counted
+from steelyard.frozen import frozen
 from steelyard.metrics.expression_checks import SuiteNames
 from steelyard.metrics.expressions import EVERY, Gate, parse_metric
 from steelyard.metrics.registry import Aggregate, Compared, Level, metrics
@@ -41,7 +41,7 @@ def is_by_sample(gate: Gate) -> bool:
     return of_samples and gate.unit in _BOUNDED and metric.name not in _WITH_MISSING
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reach:
     """What keeps a rule from raising an alert in its suite."""
 

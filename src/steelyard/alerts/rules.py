@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, field_validator, model_validator
 
 from steelyard.errors import SuiteError
+from steelyard.frozen import frozen
 from steelyard.metrics.expression_checks import SuiteNames, missing_name
 from steelyard.metrics.expressions import (
     BASELINE_SIGN,
@@ -368,7 +368,7 @@ class AlertsPart(BaseModel):
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AlertSettings:
     """What a suite, or a project, says of alerts; None where it does not say."""
 

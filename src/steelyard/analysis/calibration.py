@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 
 import numpy as np
 
 from steelyard.analysis.wording import percent
+from steelyard.frozen import frozen
 from steelyard.stats.arrays import LEAST_CLAIMS, TAILS, Array, blocks, draws, summed
 from steelyard.stats.intervals import ANYWHERE, SHARES, Estimate, bounded, clustered_share, settled, share_spreads
 
 # What confidences are worth: the figures of claims that came with one. `n` is always a number of claims.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BucketFigure:
     """One bucket of confidences: from `low` up to `high`, which belongs to the next one (1.0 to the surest)."""
 
@@ -26,7 +27,7 @@ class BucketFigure:
     error_rate: Estimate
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReliabilityBin:
     """One point of the reliability diagram."""
 
@@ -38,7 +39,7 @@ class ReliabilityBin:
     """The share of its claims that are right."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Calibration:
     """How far confidences are from the share that is right, in equally wide bins."""
 
@@ -53,7 +54,7 @@ class Calibration:
     bins: tuple[ReliabilityBin, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Split:
     """What a threshold does: claims of at least that confidence are kept, all others dropped."""
 
@@ -66,7 +67,7 @@ class Split:
 SIDES = tuple(item.name for item in fields(Split))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RaisedThreshold:
     """The rule: where more than half of a bucket's claims are wrong, raise the threshold above its lower bound."""
 
@@ -85,7 +86,7 @@ class RaisedThreshold:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BestThreshold:
     """The threshold that makes the most of the claims, each that is kept being worth what the suite says."""
 
@@ -97,7 +98,7 @@ class BestThreshold:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Claims:
     """All figures of some claims: of a run, or of one kind of claim."""
 
@@ -117,7 +118,7 @@ class Claims:
     best: BestThreshold
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConfidenceFigures:
     """What the confidences in a run's answers are worth."""
 
@@ -176,7 +177,7 @@ def shares_by(code: Array, n_codes: int, hit: Array, cluster: Array) -> list[Est
     return [clustered_share(int(result[i]), int(n[i]), 0, spreads[i]) for i in range(n_codes)]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Luck:
     """Every bin over resamples of cases: tables of resamples by bins."""
 

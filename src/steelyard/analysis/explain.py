@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import chain
 
 import numpy as np
@@ -16,6 +16,7 @@ from steelyard.analysis.compare.model import Comparison, MetricChange, Pairs, Wh
 from steelyard.analysis.compare.pairing import ComparedRun, Pairing, common_cases, pair
 from steelyard.analysis.compare.slices import cuts, failure_figures
 from steelyard.errors import UsageError
+from steelyard.frozen import frozen
 from steelyard.metrics.expressions import EVERY, Gate, asked_metric
 from steelyard.metrics.registry import NO_INTERVAL, Aggregate, Contributions, Key, Level, Metric, Reasons, metrics
 from steelyard.metrics.table import MISSING
@@ -40,7 +41,7 @@ _PULLS_UP, _PULLS_DOWN = (f"what pulls it {way} most first" for way in ("up", "d
 _ASCENDING = (_ORDERS["lower"], _PULLS_DOWN)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Contributing:
     """One row, a sample, a cell (`repeat` is None), a vote or a claim, and what it brings into a figure."""
 
@@ -52,7 +53,7 @@ class Contributing:
     """In words, what went wrong in it or how its value came about."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Counted:
     """So many rows for one reason, and the first cases of them in the order of the plan."""
 
@@ -61,7 +62,7 @@ class Counted:
     cases: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Computed:
     """What the rows of a figure come to."""
 
@@ -79,7 +80,7 @@ class Computed:
         return close and (self.n, self.n_missing) == (reported.n, reported.n_missing)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Explanation:
     """One figure of a run with everything behind it."""
 
@@ -111,7 +112,7 @@ class Explanation:
         return self.computed.equals(self.reported)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BehindPair:
     """One sample, cell or check of a cell in A and in B; `repeat` is None for a cell."""
 
@@ -129,7 +130,7 @@ class BehindPair:
         return self.b - self.a
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PairExplanation:
     """One figure of a comparison with everything behind it."""
 
@@ -163,7 +164,7 @@ class PairExplanation:
         return math.isclose(self.b.value - self.a.value, difference, rel_tol=_ROUNDING, abs_tol=_ROUNDING)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Words:
     """What is computed, and what of each row enters it."""
 

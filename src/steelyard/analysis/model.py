@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from steelyard.analysis.wording import counted
 from steelyard.frozen import frozen
-from steelyard.metrics.aggregate import Proportion
+from steelyard.metrics.figures import Figures, SliceKey, share_of_scale
 from steelyard.metrics.registry import READABLE, Metric, Names
 from steelyard.records import Outcome
 from steelyard.stats.intervals import Estimate, Possible
@@ -113,7 +112,7 @@ class Slice:
     """scored and inconclusive among all planned samples, malformed among conclusive ones."""
     totals: dict[str, Estimate] = field(default_factory=dict)
     """tokens_in, tokens_out and cost, summed over the calls that reported them."""
-    measures: dict[str, dict[str, Proportion]] = field(default_factory=dict)
+    measures: dict[str, dict[str, Estimate]] = field(default_factory=dict)
     """By component, the ratios that its scorer declares."""
     finding_samples: dict[str, int] = field(default_factory=dict)
     """In how many samples each code was found; codes that were not found are left out."""
@@ -133,11 +132,16 @@ class Slice:
     """Where cases have several samples, how many cases (or clusters of cases) there are (under ""), and those that a
     metric is based on, by its place, where that is neither all of them nor its n."""
 
+    @property
+    def key(self) -> SliceKey:
+        """What `Summary.figures` knows it by."""
+        return SliceKey(self.factor, self.name)
+
     def n_cases(self, metric: Metric, names: Names, n: int) -> int:
         """How many cases, or clusters of cases, a metric with this n is based on: repeats of a case count once."""
         return min(n, self.units.get(".".join(metric.place_of(names)), self.units.get("", n)))
 
-    def estimate(self, metric: Metric, names: Names, scale: Sequence[float] = (0.0, 1.0)) -> Estimate:
+    def estimate(self, metric: Metric, names: Names, scale: tuple[float, float] = (0.0, 1.0)) -> Estimate:
         """A metric in this group; n/a when the run does not have it. `scale` is that of its component."""
         path = metric.place_of(names)
         if path[0] in ("findings", "finding_samples"):
@@ -150,8 +154,8 @@ class Slice:
             at = (at or {}).get(name)
         if at is None:
             return Estimate(None, 0, self.n_planned)
-        result: Estimate = at.estimate if isinstance(at, Proportion) else at
-        return _share_of_scale(result, scale) if metric.unit == "score" and path[0] == "components" else result
+        result: Estimate = at
+        return share_of_scale(result, scale) if metric.unit == "score" and path[0] == "components" else result
 
     def _result(self, path: tuple[str, ...]) -> Estimate:
         """A number of findings, or of samples with some; none of a code that the run does not know."""
@@ -165,21 +169,6 @@ class Slice:
         highest = count + missing if path[0] == "finding_samples" else None
         possible = None if of_rate is None else Possible(count, highest, missing, n + missing)
         return Estimate(count, n, self.n_planned - n, possible=possible)
-
-
-def _share_of_scale(average: Estimate, scale: Sequence[float]) -> Estimate:
-    low, high = scale
-    if (low, high) == (0.0, 1.0):
-        return average
-    value, bottom, top = (
-        None if number is None else (number - low) / (high - low)
-        for number in (average.value, average.low, average.high)
-    )
-    possible = average.possible
-    if possible is not None:
-        ends = [None if end is None else (end - low) / (high - low) for end in (possible.low, possible.high)]
-        possible = replace(possible, low=ends[0], high=ends[1])
-    return replace(average, value=value, low=bottom, high=top, possible=possible)
 
 
 @frozen
@@ -395,6 +384,8 @@ class Summary:
     """What was taken for something else, most frequent first, the first ten."""
     sections: list[SectionFigure] = field(default_factory=list)
     """Errors by the named region of the text that they begin in; empty when no finding names one."""
+    figures: Figures = field(default_factory=Figures, metadata={"hidden": True})
+    """Every metric of the registry in every slice, by name."""
 
     @property
     def attempts(self) -> str:

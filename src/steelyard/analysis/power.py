@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from steelyard.errors import UsageError
+from steelyard.frozen import frozen
 from steelyard.metrics.table import Table
 from steelyard.records import RunHeader, RunState, Verdict
 from steelyard.stats.arrays import Array, distinct
@@ -31,7 +31,7 @@ from steelyard.store.base import Columns, Store
 # differently to a change of the system.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunSpread:
     """One run by unit (case, or cluster of cases): the mean of each and how many samples are behind it, and how repeats
     of one case spread."""

@@ -22,10 +22,9 @@ from steelyard.analysis.findings import (
 from steelyard.analysis.latency import bottleneck, latency_figures
 from steelyard.analysis.model import BestVariant, ModeFigure, ReusedAnswers, Slice, Summary
 from steelyard.analysis.repeats import Repeats, checks_figures
-from steelyard.metrics.aggregate import Proportion, figures
 from steelyard.metrics.cells import Cells
+from steelyard.metrics.figures import hits, run_figures
 from steelyard.metrics.own import RunData, load_metrics, with_values
-from steelyard.metrics.registry import Level
 from steelyard.metrics.stability import Placed
 from steelyard.metrics.table import Table, clusters_in_words
 from steelyard.records import RunHeader, RunState, Verdict
@@ -106,6 +105,7 @@ def summarise(
         latency=None if load is None else latency_figures(table, overall, suite, load),
         confusions=[] if contents is None else top_confusions(table, suite, contents()),
         sections=section_figures(table, columns),
+        figures=run_figures(data),
     )
 
 
@@ -167,15 +167,13 @@ def _slices(data: RunData, factor: str, repeats: Repeats) -> list[Slice]:
     outcomes = groups.counts(groups.labelled(table.outcome), n_outcomes)
     excluded, repeated = groups.count(table.excluded), repeats.of(factor, groups)
     fields: list[dict[str, Any]] = [{} for _ in groups.names]
-    has_cells = data.clean_repeats is not None or data.stability is not None
-    levels = [Level.SAMPLE, Level.CELL] if has_cells else [Level.SAMPLE]
     units = [{"": n} for n in groups.count_cases(np.ones(table.n, dtype=bool)).tolist()] if groups.clustered else []
-    for metric, names, column, cases in (figure for level in levels for figure in figures(data, factor, level)):
+    for metric, names, column, cases in hits(data, factor):
         path = metric.place_of(names)
         for place, figure in zip(fields, column, strict=True):
             _put(place, path, figure)
         for own, figure, n in zip(units, column, cases.tolist(), strict=False):
-            if n != min((figure.estimate if isinstance(figure, Proportion) else figure).n, own[""]):
+            if n != min(figure.n, own[""]):
                 own[".".join(path)] = n
     return [
         Slice(
@@ -193,7 +191,7 @@ def _slices(data: RunData, factor: str, repeats: Repeats) -> list[Slice]:
     ]
 
 
-def _put(fields: dict[str, Any], path: tuple[str, ...], figure: Estimate | Proportion) -> None:
+def _put(fields: dict[str, Any], path: tuple[str, ...], figure: Estimate) -> None:
     """Puts a figure into its place; of findings only the number is kept, and of those that were found."""
     head, names = path[0], path[1:]
     if not names:
@@ -205,10 +203,11 @@ def _put(fields: dict[str, Any], path: tuple[str, ...], figure: Estimate | Propo
     for name in names[:-1]:
         at = at.setdefault(name, {})
     if head in ("findings", "finding_samples"):
-        count = int(figure.value or 0) if isinstance(figure, Estimate) else 0
+        count = int(figure.value or 0)
         at.update({names[-1]: count} if count else {})
     else:
-        at[names[-1]] = figure.estimate if head == "metrics" and isinstance(figure, Proportion) else figure
+        counted = head != "metrics" or figure.numerator is None
+        at[names[-1]] = figure if counted else replace(figure, numerator=None, denominator=None, mean_of=None)
 
 
 def _modes(run: Groups, table: Table, rubric: DescribedRubric | None) -> dict[str, ModeFigure]:
@@ -410,7 +409,7 @@ _PLAIN = ("outcomes", "findings", "finding_samples", "units")
 
 def summary_data(summary: Summary) -> dict[str, Any]:
     """All figures as plain data, with nothing that JSON cannot say."""
-    return {field.name: _plain(getattr(summary, field.name)) for field in fields(summary)}
+    return {field.name: _plain(getattr(summary, field.name)) for field in fields(summary) if field.name != "figures"}
 
 
 def _plain(data: Any) -> Any:
@@ -462,7 +461,7 @@ def _slice(data: Mapping[str, Any]) -> Slice:
         n_planned=data["n_planned"],
         **figures,
         measures={
-            component: {name: _proportion(item) for name, item in result.items()}
+            component: {name: _estimate(item) for name, item in result.items()}
             for component, result in (data.get("measures") or {}).items()
         },
         excluded=int(data.get("excluded") or 0),
@@ -470,13 +469,12 @@ def _slice(data: Mapping[str, Any]) -> Slice:
 
 
 def _estimate(data: Mapping[str, Any]) -> Estimate:
+    if "estimate" in data:  # a ratio as earlier versions stored it
+        data = {**data, **data["estimate"]}
     missing, constant = data.get("n_missing", 0), bool(data.get("constant"))
-    result = Estimate(data["value"], data["n"], missing, data.get("low"), data.get("high"), constant)
+    counts: dict[str, Any] = {name: data.get(name) for name in ("numerator", "denominator", "mean_of")}
+    result = Estimate(data["value"], data["n"], missing, data.get("low"), data.get("high"), constant, **counts)
     return lower_bound(result) if data.get("at_least") else result
-
-
-def _proportion(data: Mapping[str, Any]) -> Proportion:
-    return Proportion(_estimate(data["estimate"]), data["numerator"], data["denominator"], data.get("mean_of", 0))
 
 
 # Which runs are readings of their whole suite, whose answers they hold, and which are runs of the same system.

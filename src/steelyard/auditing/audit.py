@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from steelyard.analysis.wording import percent
 from steelyard.auditing.cases import case_complaints, contained_truths, shared_inputs
@@ -30,6 +30,7 @@ from steelyard.auditing.probes import (
     even,
 )
 from steelyard.errors import UsageError
+from steelyard.frozen import frozen
 from steelyard.records import Outcome, Verdict
 from steelyard.redact import redacted_output
 from steelyard.scoring.evaluate import Evaluated
@@ -46,7 +47,7 @@ AS_WRITTEN = "as written"
 STRICT = "strict"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProbeResult:
     """What one probe earned under one rule: shares of full marks over `n` cases."""
 
@@ -75,7 +76,7 @@ class ProbeResult:
     have to be asked: then it is what a judge that gives full marks, without proof, would leave it with."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AuditResult:
     """All probes, the gates, what is wrong, and what could not be tried."""
 
@@ -165,7 +166,7 @@ def _not_read(probes: list[ProbeResult]) -> dict[str, None]:
     return dict.fromkeys(f"{probe.probe} was not read: {probe.reason}" for probe in probes if probe.not_read)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Allowed:
     """What probes may earn and pass under one rule. Where some parts are a choice of few, guessing earns something, and
     what is the same for every case may come half of the way (`wrong_share`) from there to full marks."""

@@ -7,7 +7,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, pairwise
 from typing import Any
@@ -20,6 +19,7 @@ from rapidfuzz.distance import Levenshtein
 from steelyard.analysis.wording import percent
 from steelyard.auditing.filling import case_fields, decoded_words, is_sent, key, read_forms, sent_paths
 from steelyard.auditing.probes import even
+from steelyard.frozen import frozen
 from steelyard.scoring.base import build_answer
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.scoring.text import truth_parts
@@ -39,7 +39,7 @@ _MOST_ALIKE = 3
 _PRIME = (1 << 31) - 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Asked:
     """A question as it is compared: the words of its texts by place, and what must be equal beside them."""
 
@@ -110,7 +110,7 @@ _HUMP = re.compile(r"(?<=[a-z\d])(?=[A-Z])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_
 _MOST_NAMED = 5
 
 
-@dataclass(frozen=True)
+@frozen
 class _Looked:
     """One case, and what is looked for in answers to it."""
 
@@ -151,7 +151,7 @@ class _Looked:
         return Asked(self.case.id, compared, json.dumps([self.truth, others, attached, numbers], default=str))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CaseFlaws:
     """What spoils a result: cases by their ids, pairs of them, and sentences on truths that the question tells."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -13,6 +13,7 @@ from steelyard.analysis.judge.health import MIN_IDENTICAL
 from steelyard.auditing.judge import recorded_answers
 from steelyard.auditing.probes import ANSWERED
 from steelyard.errors import SuiteError
+from steelyard.frozen import frozen
 from steelyard.judging.ask import rules_judges
 from steelyard.judging.judgement import JudgeReader
 from steelyard.judging.prompt import Fence, messages
@@ -42,7 +43,7 @@ Place = tuple[str | int, ...]
 Value = int | bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Labeled:
     """A case as the judge may see it, with its labels."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any, Final
 
@@ -12,6 +12,7 @@ from steelyard.auditing.filling import filled
 from steelyard.auditing.probes import ANSWERED, ProbeMaker
 from steelyard.engine.process import in_own_loop
 from steelyard.errors import TargetFailure
+from steelyard.frozen import frozen
 from steelyard.judging.ask import rules_judges
 from steelyard.judging.judgement import JudgeReader
 from steelyard.judging.prompt import as_shown, messages, new_fence, shorten, visible, without_orders
@@ -44,7 +45,7 @@ def _in_the_middle(text: str, order: str) -> str:
     return f"{text[:place]} {order}{text[place:]}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Injection:
     """One attempt: what is put into a text, and where."""
 
@@ -156,7 +157,7 @@ MOST_TEXTS = 12
 _MOST_BROKEN = 5
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InjectionResult:
     """What one attempt came to on `n` texts, with a judge that gives full marks and no proof, or a made-up one."""
 
@@ -181,7 +182,7 @@ class InjectionResult:
         return self.n > 0 and not self.n_broken
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Text:
     """One text with what is measured of it before anybody tampers with it."""
 

@@ -6,12 +6,12 @@ import json
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from statistics import median
 from typing import Any
 
 from steelyard.auditing.filling import completed, filled, nulls, resolved, schema_of
+from steelyard.frozen import frozen
 from steelyard.records import CheckState, Outcome
 from steelyard.scoring.base import Scorer, build_answer, merged
 from steelyard.scoring.evaluate import Evaluated, Evaluator
@@ -32,7 +32,7 @@ _N_TRIED = 20
 """Answers of each kind that are tried as the one for all cases, and cases that they are tried on."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Chance:
     """What guessing earns where there is a choice of few: the share of full marks, and of cases that it passes."""
 
@@ -116,7 +116,7 @@ _MOST_ECHOED = 20
 """Parts of a question that are given back one by one."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Probe:
     """A way to answer every case without the skill that the suite means to score.
 

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from steelyard.cli.output import (
 from steelyard.cli.run import asked_for, evaluate
 from steelyard.cli.run import run_command as run
 from steelyard.errors import Problem, SteelyardError, UsageError
+from steelyard.frozen import frozen
 from steelyard.records import Verdict
 from steelyard.report.verdicts import INTERRUPTED, exit_code
 
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 _MOST_PLACES = 10
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CiFiles:
     """The files that were asked for, and the suite as it was asked for."""
 
@@ -230,7 +231,7 @@ def ci_command(
     sys.exit(code)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Done:
     suite: SuiteModel
     store: Store

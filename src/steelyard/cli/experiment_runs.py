@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from steelyard.analysis.compare.against import answering_models
@@ -22,6 +22,7 @@ from steelyard.decide.provenance import counted_verdicts, run_before
 from steelyard.engine.plan import RunOptions, Selection, parse_only
 from steelyard.engine.writer import progress_of
 from steelyard.errors import UsageError
+from steelyard.frozen import frozen
 from steelyard.metrics.expression_checks import SuiteNames
 from steelyard.records import EarlierRuns, ExperimentPlan, RunHeader, RunState, Verdict
 from steelyard.report.experiments import ExperimentReport
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from steelyard.store.base import Store
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallResult:
     """One time that the experiment was run, as far as it got."""
 
@@ -80,7 +81,7 @@ def changed_since(plan: ExperimentPlan | None, now: ExperimentPlan) -> list[str]
     return results + [arm for arm in ARMS if plan.arms.get(arm) != now.arms.get(arm)]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ran:
     """How far the arms got."""
 

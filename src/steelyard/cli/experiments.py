@@ -6,7 +6,7 @@ import contextlib
 import shlex
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ from steelyard.cli.options import (
 )
 from steelyard.cli.output import print_json, show_document
 from steelyard.errors import StoreError, UsageError
+from steelyard.frozen import frozen
 from steelyard.records import AbPlan
 from steelyard.report.verdicts import INTERRUPTED, exit_code
 
@@ -51,7 +52,7 @@ _KINDS: dict[str, Callable[[str], Any]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ArmChoice:
     """What was asked for of one arm; everything else is as the suite says."""
 

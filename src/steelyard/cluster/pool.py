@@ -7,12 +7,13 @@ import math
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol
 
 from steelyard.cluster.worker import Answered, Ask, Broken, Item, Report, Scored, Work, scoring_of
 from steelyard.engine.pool import Task
 from steelyard.errors import SteelyardError, TargetFailure, UsageError
+from steelyard.frozen import slotted
 from steelyard.plugins import UserCodeError
 from steelyard.targets.base import Response
 
@@ -59,7 +60,7 @@ class Link(Protocol):
     def kill(self) -> None: ...
 
 
-@dataclass(slots=True)
+@slotted
 class Job:
     """Work on its way. `answered` is for an Ask, whose score comes after its answer."""
 
@@ -71,7 +72,7 @@ class Job:
     losses: int = 0
 
 
-@dataclass(slots=True, eq=False)
+@slotted(eq=False)
 class _Connected:
     """A worker that is there, and what it has in hand."""
 

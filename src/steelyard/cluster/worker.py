@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from steelyard.engine.limits import Pace, try_once
 from steelyard.engine.pool import Task, evaluated
 from steelyard.engine.sample import ScoringThread
 from steelyard.errors import SteelyardError, TargetFailure, UsageError
+from steelyard.frozen import frozen
 from steelyard.judging.ask import Bench
 from steelyard.plugins import raised_in_words
 from steelyard.records import CallResult, Sample, Signature
@@ -43,7 +44,7 @@ _FEW = 8
 _NO_CALL = CallResult()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Setup:
     """What a worker needs of a suite to call its target and to score; its cases come with the work."""
 
@@ -114,14 +115,14 @@ def _without_target(signed: Signature) -> Signature:
     return replace(signed, text=None, target=None, target_kind=None, model=None)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ask:
     """Call the target once and score what it answers."""
 
     request: Request
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Complete:
     """Let a judge that is a model answer once."""
 
@@ -130,7 +131,7 @@ class Complete:
     schema: dict[str, Any] | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LookAround:
     """Find out whether the system under test is still there."""
 
@@ -139,7 +140,7 @@ Work = Ask | Task | Complete | LookAround
 """A Task is to be scored."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Item:
     """One piece of a lease: what is to be done for which arm, and the number to report it under."""
 
@@ -148,7 +149,7 @@ class Item:
     work: Work
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answered:
     """What a call came to. Of the answer to an Ask, the score follows."""
 
@@ -156,7 +157,7 @@ class Answered:
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scored:
     """A sample without its answer, with what a judge that is a model has still to read, and the seconds it took."""
 
@@ -166,7 +167,7 @@ class Scored:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Broken:
     """Work that raised what no target and no scorer may raise."""
 

@@ -7,11 +7,11 @@ behind its address is not seen: a prompt that is to change there shows as anothe
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from steelyard.analysis.compare.model import Comparison
 from steelyard.analysis.target import shown_address, target_changes
+from steelyard.frozen import frozen
 from steelyard.records import RunHeader
 from steelyard.suite.models import levels_of
 
@@ -37,7 +37,7 @@ _LIMITS = ("timeout", "retries", "max_cost", "max_inconclusive", "judge_repeats"
 _LONGEST = 60
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FactorChange:
     """One thing that differs between the arms."""
 
@@ -54,7 +54,7 @@ class FactorChange:
         return f"{self.factor} ({self.baseline or 'none'} and {self.candidate or 'none'})"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Changed:
     """Everything that differs, compared with the factor that was declared."""
 

@@ -8,17 +8,17 @@ The number of a unit is the first 53 bits of SHA-256 of the salt, a line end and
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 
 from steelyard.errors import UsageError
+from steelyard.frozen import frozen
 
 _BITS = 53
 """As many as a float holds exactly: a fraction that is never rounded up to 1."""
 _ROUNDING = 1e-9
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@frozen
 class Experiment:
     """Arms with their shares, the share of all units that takes part, and the two salts.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 
@@ -19,6 +19,7 @@ from steelyard.decide.arms import Changed
 from steelyard.decide.experiment_file import comparison_word, word_holds
 from steelyard.decide.gates import GateResult, Scope, measure, results
 from steelyard.decide.verdict import decide
+from steelyard.frozen import frozen
 from steelyard.metrics.expressions import parse_gate
 from steelyard.records import AtLeast, RunHeader, Verdict
 from steelyard.stats.intervals import Estimate
@@ -52,7 +53,7 @@ class Decided(StrEnum):
     INVALID = "INVALID"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Effect:
     """One figure in both arms and the difference, B less A; None for what is undefined."""
 
@@ -71,7 +72,7 @@ class Effect:
     better_when: str = "higher"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AbCheck:
     """One thing that must be so for the figures to mean anything, and whether it is."""
 
@@ -83,7 +84,7 @@ class AbCheck:
     confounds: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ArmFacts:
     """One arm: the letter it has in the decision, its name, and what is to be known of it."""
 
@@ -92,7 +93,7 @@ class ArmFacts:
     facts: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AbReport:
     """Everything that every view of an A/B shows."""
 
@@ -131,7 +132,7 @@ EXTRA = {"s": "latency.mean", "cost": "cost.total"}
 """By unit, the metric of what is to be known beside the quality."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reading:
     """Which test is read: `planned` pairs were meant to be there, and `test` is what may be said now."""
 
@@ -283,7 +284,7 @@ def shown(p: float | None) -> bool:
     return p is not None and p <= ALPHA
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Held:
     """One criterion, and what came of it."""
 
@@ -299,7 +300,7 @@ class Held:
     unit: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Arm:
     """One side of an experiment."""
 
@@ -320,7 +321,7 @@ class Arm:
         return "; ".join(decision.reasons) if decision.verdict is Verdict.INVALID else ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ruling:
     """The decision with every reason for it, what spoils it first."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from steelyard.errors import Problem, SuiteError, UsageError
+from steelyard.frozen import frozen
 from steelyard.metrics.expression_checks import PlacedProblem, SuiteNames, check_gate, overlap
 from steelyard.metrics.expressions import Gate, parse_gate
 from steelyard.records import ExperimentPlan
@@ -95,7 +96,7 @@ class ExperimentPart(ArmPart):
     cache: bool = Field(default=False, description="Cache answers, and reuse cached ones.")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Experiment:
     """An experiment as it was written."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
@@ -28,6 +28,7 @@ from steelyard.decide.baselines import baselines
 from steelyard.decide.gates import measure, p_text
 from steelyard.decide.provenance import DeletedRuns, deletions
 from steelyard.errors import UsageError
+from steelyard.frozen import frozen
 from steelyard.metrics.expressions import EVERY, FACTORS, Gate, parse_gate, parse_metric
 from steelyard.metrics.own import load_metrics
 from steelyard.metrics.registry import CORRECTED
@@ -39,7 +40,7 @@ from steelyard.suite.values import Band
 from steelyard.suite.yaml import listed
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HistoryRun:
     """One run as the table shows it."""
 
@@ -66,7 +67,7 @@ class HistoryRun:
     """What all its calls cost; n/a where they did not tell."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HistoryMark:
     """Something in how the runs were made that is another from this run on."""
 
@@ -81,7 +82,7 @@ class HistoryMark:
     sentence: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CriteriaMark:
     """A change of criteria (gates, limits, prices) from this run on."""
 
@@ -99,7 +100,7 @@ def criteria_marks(headers: Sequence[RunHeader]) -> Iterator[CriteriaMark]:
             yield CriteriaMark(after.id, after.created_at, f"the criteria changed: {'; '.join(changes)}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NamedChange:
     """A change of level with what changed in the same run."""
 
@@ -116,7 +117,7 @@ class NamedChange:
     sentence: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Trend:
     """One figure over the runs that have a part in the trends, oldest first."""
 
@@ -132,7 +133,7 @@ class Trend:
     changes: tuple[NamedChange, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class History:
     """The runs of a suite and how their figures went."""
 
@@ -279,7 +280,7 @@ MOST_GROUPS = 16
 """Slices or codes that get a trend of their own: those that moved most."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Read:
     """A run with its figures."""
 
@@ -288,7 +289,7 @@ class _Read:
     run: HistoryRun
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wanted:
     """What is asked of a history: the newest `last` runs, which figures, one of them by slice or code, and of which
     target, by its name in the table or a part of it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,7 @@ from steelyard.decide.experiment import (
 )
 from steelyard.decide.outcomes import OnlineExperiment, Outcomes, Unit, in_order
 from steelyard.decide.provenance import changed_in_words, run_before, times, verdicts_in_words
+from steelyard.frozen import frozen
 from steelyard.metrics.table import Table, clusters_in_words
 from steelyard.records import AbPlan, RunHeader, RunState, Verdict
 from steelyard.stats.arrays import Array
@@ -64,7 +65,7 @@ _MOST_INCONCLUSIVE = 0.05
 """Of runs that were stored without the limit."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Evaluated:
     quality: Effect
     extra: tuple[Effect, ...]
@@ -229,7 +230,7 @@ _DEFAULT_PLANNED = 1_000
 """Where nothing is planned, the interval of an outcome without ends is made to be tightest here."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Arms:
     """The units of each arm in the order they came, without those that saw both."""
 

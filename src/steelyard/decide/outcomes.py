@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -17,6 +17,7 @@ from pydantic import BeforeValidator, Field
 from steelyard.decide.assignment import Experiment
 from steelyard.decide.experiment_file import Part, experiment_draft
 from steelyard.errors import Problem, SuiteError, UsageError
+from steelyard.frozen import frozen, slotted
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import MISSING, Getter, compile_path, digest
 from steelyard.suite.readers import Record, read_records
@@ -87,7 +88,7 @@ class OnlinePart(Part):
     columns: ColumnsPart = Field(default=ColumnsPart(), description="Where in a record each thing stands.")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OnlineExperiment:
     """An experiment as it was written."""
 
@@ -145,7 +146,7 @@ _MOST_MESSAGES = 20
 _TRUE, _FALSE = ("1", "true", "yes"), ("0", "false", "no")
 
 
-@dataclass(slots=True)
+@slotted
 class Mean:
     """A mean of numbers that may be missing."""
 
@@ -159,7 +160,7 @@ class Mean:
             self.n += 1
 
 
-@dataclass(slots=True)
+@slotted
 class Unit:
     """What counts of one unit: its first outcome.
 
@@ -182,7 +183,7 @@ class Unit:
     """The outcome that came first by its time, while nobody knows whether all have one."""
 
 
-@dataclass(slots=True)
+@slotted
 class Outcomes:
     """All units, those that were not exposed apart, and how many records there were."""
 

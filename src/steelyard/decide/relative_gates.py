@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 
 from steelyard.analysis.compare.against import Against
 from steelyard.analysis.compare.checks import EXPECTATIONS, STABILITY
@@ -22,6 +22,7 @@ from steelyard.analysis.compare.model import MetricChange, Moved
 from steelyard.analysis.wording import DIFFERENCE, SHARES, counted, distinguished, in_unit
 from steelyard.analysis.wording import difference as signed
 from steelyard.decide.gates import GateResult, all_small, gate_result, named, p_text, small_slices
+from steelyard.frozen import frozen
 from steelyard.metrics.expression_checks import NOT_FOR_SURE
 from steelyard.metrics.expressions import EVERY, Gate
 from steelyard.metrics.missing import matters
@@ -31,7 +32,7 @@ from steelyard.stats.paired import FEWEST_TO_SHOW, NO_CHANGE, SIGNIFICANT, holm_
 from steelyard.stats.sequential import BoundedMean
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Placed:
     """A figure's change in one slice, as far from the limit as it is."""
 

@@ -7,7 +7,7 @@ import math
 import random
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from steelyard.engine.plan import Plan
 from steelyard.engine.writer import Completed
 from steelyard.errors import TargetFailure
 from steelyard.failures import readable
+from steelyard.frozen import slotted
 from steelyard.plugins import number
 from steelyard.records import CallResult, Failure, Sample, ScorerCall
 from steelyard.redact import SecretRedactor, learn_secrets
@@ -40,7 +41,7 @@ _LARGEST_AMOUNT = 1e15
 Cached = Callable[[str], dict[str, Any] | None]
 
 
-@dataclass(slots=True)
+@slotted
 class Called:
     """An attempt, with the cache entry to keep beside it when it is new."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from steelyard.engine.engine import Ending, Engine, Schedule
@@ -14,6 +14,7 @@ from steelyard.engine.plan import Planned, Turn
 from steelyard.engine.process import caught_signals, shielded
 from steelyard.engine.rescore import reading_of
 from steelyard.engine.writer import Completed, Counts, Progress, Writer
+from steelyard.frozen import frozen, slotted
 from steelyard.records import Outcome, Sample
 
 _OTHER_GONE = "the remaining samples are not run: the system of the other arm is gone"
@@ -100,7 +101,7 @@ class Arm(Engine):
         self._set_to_work(group, work)
 
 
-@dataclass(slots=True)
+@slotted
 class _Pair:
     """One case, or cluster of cases, on its way: what is still to come, and the readings of both arms so far."""
 
@@ -293,7 +294,7 @@ class Together:
             self._progress.note(text)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Half:
     both: Together
     arm: int

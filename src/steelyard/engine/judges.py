@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Self
 
@@ -18,6 +18,7 @@ from steelyard.engine.process import in_own_loop
 from steelyard.engine.sample import Evaluation, ScoringThread
 from steelyard.engine.writer import SCORER, Journal
 from steelyard.errors import UsageError
+from steelyard.frozen import frozen, slotted
 from steelyard.judging.ask import Bench, Complete, CostEstimate, estimate_cost, prompt_characters, rules_judges
 from steelyard.judging.evidence import complaint_check
 from steelyard.judging.judgement import JudgeReader
@@ -203,7 +204,7 @@ def _name(model: EmbeddingsConnection) -> str:
     return f"embeddings {model.model} at {model.base_url}{size}{headers}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _RedactingCaller:
     """A caller within the budget whose answers hold no personal data of the case: judges like to quote names."""
 
@@ -226,7 +227,7 @@ Answered = tuple[Sample, Case]
 """A recorded answer with the case it is to be judged by."""
 
 
-@dataclass(slots=True)
+@slotted
 class Rejudged:
     """What came of asking: samples by place in the list that was given, and why the rest was not asked."""
 

@@ -8,11 +8,12 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, auto
 
 from steelyard.engine.process import TargetTime
 from steelyard.errors import TargetFailure
+from steelyard.frozen import slotted
 from steelyard.plugins import raised_in_words
 from steelyard.records import CallResult
 from steelyard.redact import redact_known
@@ -304,7 +305,7 @@ class Ruling(Enum):
     """Whoever made it finds out whether the system is there."""
 
 
-@dataclass(slots=True, eq=False)
+@slotted(eq=False)
 class FailedCall:
     """A call that failed for good, and waits for its ruling, or for the answer to a probe."""
 

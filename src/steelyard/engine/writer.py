@@ -11,12 +11,11 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
-from steelyard.frozen import frozen
+from steelyard.frozen import frozen, slotted
 from steelyard.records import CallResult, Outcome, Sample
 from steelyard.store.base import Store
 from steelyard.store.codec import decode, encode
@@ -76,7 +75,7 @@ _EVERY = 5.0
 """Seconds between two plain lines of progress."""
 
 
-@dataclass(slots=True)
+@slotted
 class Counts:
     """Samples that are durable, by how they ended."""
 

@@ -7,12 +7,13 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from steelyard.errors import UsageError
 from steelyard.exchange.results import ResultFile, ResultSample, SuiteScoring, reading, refuse_twins
+from steelyard.frozen import slotted
 
 SUITE, CASES = "suite.yaml", "cases.jsonl"
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
@@ -24,7 +25,7 @@ _ALLOWED = 0.05
 """The share of failed samples that a suite allows when it says nothing."""
 
 
-@dataclass
+@slotted
 class _Survey:
     """What is to be known of the samples before a suite can be written of them."""
 

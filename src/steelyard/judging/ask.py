@@ -7,11 +7,11 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, Self
 
 from steelyard.errors import SuiteError
+from steelyard.frozen import frozen
 from steelyard.judging.answers import asked_about, findings_to_answer, owed_remarks, problem_of, shown_findings
 from steelyard.judging.parse import AnswerParser
 from steelyard.judging.prompt import again, messages, new_fence
@@ -49,7 +49,7 @@ class Journal(Protocol):
     async def put(self, part: str, call_result: CallResult) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Question:
     """What is judged, and who carries the calls."""
 
@@ -240,7 +240,7 @@ CHARACTERS_A_TOKEN = 4
 """A rule of thumb for English; other writing takes more tokens."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CostEstimate:
     """What judging would take if no answer had to be asked for again."""
 

@@ -6,12 +6,13 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
+from steelyard.frozen import frozen
 from steelyard.judging.parse import bare_name, loose_name
 from steelyard.plugins import checked_call, find_callable, place_of
 from steelyard.records import Claim, Finding, Remark
@@ -21,7 +22,7 @@ from steelyard.suite.judge import Evidence, JudgeModel, Rubric
 # What a judge complains of, compared with what it judged: complaints that are wrong are counted and not believed.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Checked:
     """What a suite's own check makes of a judge's answer."""
 
@@ -245,7 +246,7 @@ _BEFORE_LABEL = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Statement:
     """One quote, the dimensions it speaks for (none: for any that is not named), and whether it claims to be one."""
 
@@ -255,7 +256,7 @@ class Statement:
     """False for words without quotation marks: an explanation when they are not in the text."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Evidenced:
     """All quotes of an answer, and the dimensions that are named beside them: another's quote does not prove those."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Final
 
+from steelyard.frozen import frozen
 from steelyard.judging.answers import (
     answer_counts,
     answer_remarks,
@@ -29,7 +30,7 @@ from steelyard.suite.labels import hidden
 Statement = Mapping[str, float | bool]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bound:
     """What counts after rules and checks, what bound each value that differs, and the rules that the judge broke."""
 
@@ -89,7 +90,7 @@ _ORDER: Final = (Mode.MODEL, Mode.BASIC, Mode.RULES)
 _MOST_MESSAGES: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Combined:
     """The combined result of a panel. `mode` is None without a result, and `message` then says why.
 
@@ -219,7 +220,7 @@ def _why_nothing(votes: Sequence[Vote]) -> str:
 # From recorded calls to a judgement: pure, so that a rescore calls nobody and comes to the same.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _About:
     """What one judgement is about."""
 

@@ -7,9 +7,10 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
+from steelyard.frozen import frozen
 from steelyard.scoring.extract import (
     BROKE_OFF,
     SchemaValidator,
@@ -25,7 +26,7 @@ from steelyard.suite.judge import JudgeModel, Rubric
 # Every JSON document that stands in a judge's answer, with its place and the keys that are in it twice.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Document:
     """One outermost object or array. `value` is None when it is nested too deeply."""
 
@@ -290,7 +291,7 @@ _VALUE = re.compile(
 _COPIED = "the JSON in the answer is copied from the text under judgement"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parsed:
     """What an answer says. `value` and `step` are None when it cannot be used, and `problems` then says why."""
 

@@ -7,10 +7,10 @@ import re
 import secrets
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
+from steelyard.frozen import frozen
 from steelyard.suite.case import Case
 from steelyard.suite.judge import Dimension, Flag, JudgeModel, Rubric
 from steelyard.suite.labels import hidden
@@ -47,7 +47,7 @@ _NEAR: Final = 40
 _MARKS_OF_DIRECTION = frozenset("\u200e\u200f\u061c")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fence:
     """Puts text between two lines that carry the marker: `fence(text)`."""
 
@@ -427,7 +427,7 @@ _MOST_PROBLEMS: Final = 12
 _LONGEST_PROBLEM: Final = 300
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Prompt:
     """The messages of the first turn. `shortened` says that the text is shown by head and tail only."""
 

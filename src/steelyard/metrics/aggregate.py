@@ -10,11 +10,10 @@ function of ratio estimators: every case adds the mean of its residuals, each ov
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 
 import numpy as np
 
-from steelyard.frozen import frozen
 from steelyard.metrics.missing import Ranges
 from steelyard.metrics.own import RunData
 from steelyard.metrics.registry import Aggregate, Contributions, Labels, Level, Metric, Names, metrics
@@ -37,19 +36,7 @@ POINTS = {Aggregate.MIN: 0.0, Aggregate.MAX: 1.0}
 """Which quantile an extreme is."""
 
 
-@frozen
-class Proportion:
-    """A ratio of two counts, each summed over samples; `estimate.n` is the number of samples it stands on."""
-
-    estimate: Estimate = field(metadata={"flat": True})
-    numerator: int
-    denominator: int
-    mean_of: int = 0
-    """Above 0 it is no ratio of two counts but the mean of so many of them: both are 0 then."""
-
-
-Figure = Estimate | Proportion
-Hit = tuple[Metric, Names, list[Figure], Array]
+Hit = tuple[Metric, Names, list[Estimate], Array]
 """A metric, what fills its name, its figure in every group, and how many cases (or clusters of cases) each is based on:
 repeats of a case count once."""
 
@@ -105,7 +92,7 @@ def _count(count: int, n: int, planned: int) -> Estimate:
 
 def _together(
     same: Sequence[tuple[Metric, Names]], contributions: Contributions, groups: Groups, data: RunData
-) -> Iterator[tuple[Metric, Names, list[Figure]]]:
+) -> Iterator[tuple[Metric, Names, list[Estimate]]]:
     ranked = [metric for metric, _ in same if _point(metric) is not None]
     points = [_point(metric) or 0.0 for metric in ranked]
     rows = groups.quantiles(contributions.values, points, contributions.at_least) if points else []
@@ -123,7 +110,7 @@ def _point(metric: Metric) -> float | None:
 
 def aggregate(
     how: Aggregate, contributions: Contributions, groups: Groups, scale: Scale = SHARES, point: float | None = None
-) -> Sequence[Figure]:
+) -> Sequence[Estimate]:
     """One metric in every group."""
     if contributions.estimate is not None:
         everything = np.ones(len(contributions.values), dtype=bool)
@@ -202,13 +189,13 @@ def _decided_shares(groups: Groups, contributions: Contributions, undecided: Arr
 
 def proportions(
     groups: Groups, numerator: Array | None, denominator: Array | None, scale: Scale = SHARES
-) -> list[Proportion]:
+) -> list[Estimate]:
     """For each group, one sum over another, over the samples in which both are known; None for what was not counted.
 
     A ratio that is no share (costs over cases) has no interval: one case that was not seen may outweigh all that were.
     """
     if numerator is None or denominator is None:
-        return [Proportion(Estimate(None, 0, int(planned)), 0, 0) for planned in groups.planned]
+        return [_counted(Estimate(None, 0, int(planned)), 0, 0) for planned in groups.planned]
     present = ~(np.isnan(numerator) | np.isnan(denominator))
     n = groups.count(present)
     above = groups.by_cluster(np.where(present, numerator, np.nan))
@@ -219,7 +206,7 @@ def proportions(
     ratio = np.divide(sum_above, sum_below, out=np.zeros(size), where=sum_below > 0)
     clusters, squares, sizes = _spread(groups, above, below, ratio)
     return [
-        Proportion(
+        _counted(
             _ratio_estimate(
                 float(ratio[g]),
                 float(sum_below[g]),
@@ -233,6 +220,11 @@ def proportions(
         )
         for g in range(size)
     ]
+
+
+def _counted(ratio: Estimate, numerator: int, denominator: int, mean_of: int = 0) -> Estimate:
+    """A ratio with the counts behind it; of a mean of ratios, with how many it is of."""
+    return replace(ratio, numerator=numerator, denominator=denominator, mean_of=mean_of)
 
 
 def _spread(groups: Groups, above: Array, below: Array, ratio: Array) -> tuple[Array, Array, Array]:
@@ -260,7 +252,7 @@ def _ratio_estimate(ratio: float, total: float, spread: Spread, n: int, planned:
     return bounded(ratio, n, planned - n, mean_bounds(ratio, total, spread, SHARES), SHARES)
 
 
-def mean_proportions(groups: Groups, ratios: Iterable[tuple[Array, Array]], scale: Scale = SHARES) -> list[Proportion]:
+def mean_proportions(groups: Groups, ratios: Iterable[tuple[Array, Array]], scale: Scale = SHARES) -> list[Estimate]:
     """For each group, the mean of those of the ratios that are ratios of something; `n` is the samples behind them."""
     size, n_clusters = len(groups), len(groups.cluster_group)
     somewhere: Array | None = None
@@ -283,7 +275,7 @@ def mean_proportions(groups: Groups, ratios: Iterable[tuple[Array, Array]], scal
     clusters = np.bincount(groups.cluster_group[counted], minlength=size)
     squares = np.bincount(groups.cluster_group, residual * residual, minlength=size)
     return [
-        Proportion(
+        _counted(
             _mean_estimate(
                 float(total[g]), int(number[g]), int(clusters[g]), float(squares[g]), int(n[g]), missing, scale
             ),

@@ -27,7 +27,6 @@ from steelyard.stats.intervals import Estimate, Possible, settled
 from steelyard.suite.models import Limits, SuiteModel
 
 if TYPE_CHECKING:
-    from steelyard.metrics.aggregate import Figure
     from steelyard.metrics.own import RunData
 
 TOLERATED: float = Limits.model_fields["max_inconclusive"].default
@@ -54,8 +53,8 @@ class Ranges:
         self._absent = data.absent if self._of_samples else data.cells.absent
 
     def with_range(
-        self, metric: Metric, names: Names, contributions: Contributions, figures: Sequence[Figure]
-    ) -> list[Figure]:
+        self, metric: Metric, names: Names, contributions: Contributions, figures: Sequence[Estimate]
+    ) -> list[Estimate]:
         """The figures of all groups, each with its range where that is needed."""
         groups = self._groups
         if contributions.undecided is not None:
@@ -73,7 +72,7 @@ class Ranges:
         censored = groups.count(lowest < highest)
         ranged = list(figures)
         for g, figure in enumerate(figures):
-            if _estimate(figure).value is None:
+            if figure.value is None:
                 continue
             strict = contributions.possible is not None
             if not strict and not matters(int(missing[g]), int(present[g]), self._data.suite):
@@ -85,20 +84,20 @@ class Ranges:
             if metric.aggregate is Aggregate.RATIO:
                 low, high = _of_ratios(contributions, rows, n_open, ends)
             elif contributions.estimate is not None:
-                of_value = np.full(int(present[g]), _estimate(figure).value)
+                of_value = np.full(int(present[g]), figure.value)
                 low, high = (_of(metric, of_value, n_open, end) for end in ends)
             else:
                 columns = zip((lowest, highest), ends, strict=True)
                 low, high = (_of(metric, column[rows], n_open, end) for column, end in columns)
             lowest_end, highest_end = (end if math.isfinite(end) else None for end in (low, high))
             possible = Possible(lowest_end, highest_end, int(missing[g]), int(missing[g] + present[g]))
-            ranged[g] = _put(figure, possible)
+            ranged[g] = replace(figure, possible=possible)
         return ranged
 
-    def of_labels(self, available: Array, figures: Sequence[Estimate]) -> list[Figure]:
+    def of_labels(self, available: Array, figures: Sequence[Estimate]) -> list[Estimate]:
         """The same for shares of one label."""
         missing = self._groups.count(~available & ~self._data.table.conclusive) + self._absent
-        ranged: list[Figure] = []
+        ranged: list[Estimate] = []
         for figure, m in zip(figures, missing.tolist(), strict=True):
             if figure.value is not None and m and matters(m, figure.n, self._data.suite):
                 hits, of = figure.value * figure.n, figure.n + m
@@ -123,7 +122,7 @@ class Ranges:
         unread = unread and not _limits_malformed(self._data.suite)
         return np.asarray(apart | (self._data.table.conclusive & ~(malformed if unread else none)))
 
-    def _of_undecided(self, g: int, contributions: Contributions, figure: Figure) -> Figure:
+    def _of_undecided(self, g: int, contributions: Contributions, figure: Estimate) -> Estimate:
         """The range of a share of all in which what is undecided counts as not so: any of it leaves a gate open."""
         rows, undecided = self._rows[g], contributions.undecided
         if undecided is None:
@@ -137,7 +136,7 @@ class Ranges:
         if not n_open or not total:
             return figure
         low, high = (settled(float(end[rows].sum() + n) / total) for end, n in ((lowest, 0), (highest, absent)))
-        return _put(figure, Possible(low, high, round(n_open), round(total)))
+        return replace(figure, possible=Possible(low, high, round(n_open), round(total)))
 
     @cached_property
     def _rows(self) -> list[Array]:
@@ -189,13 +188,3 @@ def _of_ratio(
         more = missing * float(denominators[present].max())
         low, high = ((total + end * more) / (of + more) for end in ends)
         yield low, high
-
-
-def _estimate(figure: Figure) -> Estimate:
-    return figure if isinstance(figure, Estimate) else figure.estimate
-
-
-def _put(figure: Figure, possible: Possible) -> Figure:
-    if isinstance(figure, Estimate):
-        return replace(figure, possible=possible)
-    return replace(figure, estimate=replace(figure.estimate, possible=possible))

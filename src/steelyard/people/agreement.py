@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from steelyard.frozen import frozen
 from steelyard.people.desk import has_outcome, keys_at
 from steelyard.people.labels import PASSES, PREFERENCE, Sheet, Terms, sheets
 from steelyard.records import Outcome
@@ -43,7 +44,7 @@ _EPSILON = 0.2
 _TIE = 0.5
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pair:
     """Two raters on the items that both rated."""
 
@@ -62,7 +63,7 @@ class Pair:
     confusion: Confusion
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Raters:
     """How far people, and the judge with them, agree on some items."""
 
@@ -83,7 +84,7 @@ class Raters:
     """The judge with each person, and last with the median of what people say."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class FigureAgreement(Raters):
     """One dimension, flag, or whether answers pass."""
 
@@ -102,7 +103,7 @@ class FigureAgreement(Raters):
     """The items on which people lie farthest apart, and what each said."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AnswerAgreement:
     """Two people who answered the same cases."""
 
@@ -115,7 +116,7 @@ class AnswerAgreement:
     """By list (of items or spans), the F1 of what one gives against what the other gives."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Preferences:
     """What people say when they compare the answers of a run with those of another one."""
 
@@ -128,7 +129,7 @@ class Preferences:
     """Share of labels that prefer the run's answer; a tie counts half."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Agreement:
     """All that the labels of a run say of how far people and judge agree."""
 

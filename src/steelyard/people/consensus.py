@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from steelyard.analysis.wording import percent
 from steelyard.errors import UsageError
+from steelyard.frozen import frozen
 from steelyard.people.crowd import ENOUGH, Choice, Labels, MethodScore, PersonQuality, choose, people_quality
 from steelyard.people.labels import PASSES, Terms, plain
 from steelyard.people.suggestions import truth_of_answer
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 _MOST_LISTED = 50
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CrowdPerson:
     """One person of the crowd."""
 
@@ -42,7 +43,7 @@ class CrowdPerson:
     """Row: the true class, column: the class that the person chooses, in the order of `Consensus.classes`."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OneVote:
     """People who nearly never differ, more than their accuracy explains: their labels count as one person's."""
 
@@ -66,7 +67,7 @@ class OneVote:
         return f"{', '.join(self.people)} {differ} {self.n_items:,} pairs of labels and have one vote: {why}."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Agreed:
     """An item on which the crowd agrees."""
 
@@ -80,7 +81,7 @@ class Agreed:
     """Whether the case has a truth of its own for the figure."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Consensus:
     """What a crowd's labels of one figure come to."""
 

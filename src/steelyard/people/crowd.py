@@ -17,12 +17,13 @@ who repeat one another's labels (`dependent_groups`) have one vote there. crowd-
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 
+from steelyard.frozen import frozen
 from steelyard.stats.arrays import SEED, TAILS, Array
 from steelyard.stats.intervals import SHARES, Estimate, Z, bounded, wilson
 from steelyard.stats.paired import paired_mean
@@ -57,7 +58,7 @@ _ROUNDS_TO_ZERO = 0.0005
 """A difference below this is printed as 0.000, and is never called one."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Labels:
     """Labels sorted by item, person and class; made by `Labels.of`."""
 
@@ -114,7 +115,7 @@ class Labels:
         return np.repeat(least < most, np.diff(np.append(first, len(self))))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Aggregation:
     """What one method makes of the labels."""
 
@@ -288,7 +289,7 @@ _MAX_DIFFERENT = 0.12
 _UNEXPLAINED = 0.5
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DependentGroup:
     """People who nearly never differ, more than their accuracy explains; together they have one vote."""
 
@@ -414,7 +415,7 @@ def _expected_pairs(labels: Labels, truth: Array) -> Array:
 # Which method to believe.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MethodScore:
     """How well one method does."""
 
@@ -435,7 +436,7 @@ class MethodScore:
     what classes are called: a model in which one stands for another may predict them well, and is never chosen."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Choice:
     """The method that is to be believed, and why."""
 
@@ -652,7 +653,7 @@ def _of(estimate: Estimate, unit: str) -> str:
 # How far each person can be relied on.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PersonQuality:
     """What is known of one person; items that nobody else labelled say nothing of them."""
 

@@ -12,13 +12,14 @@ import hashlib
 import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from steelyard.analysis.judge.votes import judged_text
 from steelyard.errors import UsageError
+from steelyard.frozen import frozen
 from steelyard.people.labels import KINDS, PREFERENCE, Terms, case_key
 from steelyard.records import Outcome, RunState
 from steelyard.store.people import (
@@ -47,7 +48,7 @@ LEASE = 1800.0
 """Seconds that an item is held for a person who does not answer."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Draw:
     """How many more items are to be labelled, and why these."""
 
@@ -58,7 +59,7 @@ class Draw:
     """How many people label each."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Task:
     """One item to label, as a person sees it: without its truth, who answered, and what anybody else said."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +24,7 @@ from steelyard.analysis.judge.corrected import (
     read_labels,
 )
 from steelyard.analysis.judge.model import PREDICTION_POWERED, CorrectedRate
+from steelyard.frozen import frozen
 from steelyard.metrics.own import RunData
 from steelyard.people.agreement import FEWEST_IN_SLICE, judge_figures
 from steelyard.people.labels import PASSES, Terms, sheets
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _HALF = 0.5
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LabelEstimate:
     """One figure of a run: as the judge reports it, by the labels alone, and by both."""
 
@@ -62,7 +62,7 @@ class LabelEstimate:
     """How many more labels at random would halve the interval; None when labels alone cannot."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Costs:
     """What labels and judge have cost, and what halving the interval of the pass rate would."""
 
@@ -74,7 +74,7 @@ class Costs:
     halving: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Estimates:
     """All estimates of a run, the pass rate first."""
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from steelyard.errors import SuiteError, UsageError
+from steelyard.frozen import frozen
 from steelyard.people.agreement import f1, flatten
 from steelyard.people.labels import plain
 from steelyard.scoring.evaluate import Evaluated, Evaluator
@@ -35,7 +36,7 @@ Answers = dict[str, dict[str, Any]]
 """By case and person, what an expert answered."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Contested:
     """A case on which an expert disagrees with the truth, or experts with each other."""
 
@@ -56,7 +57,7 @@ class Contested:
         return self.ruling == UPHELD or (not self.ruling and len(self.against) >= _INDEPENDENT)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Experts:
     """What experts' own answers say of the truth."""
 

@@ -11,13 +11,14 @@ import csv
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import Problem, SuiteError, UsageError
+from steelyard.frozen import frozen
 from steelyard.people.labels import KINDS, PREFERENCE, Terms, case_key, truth_value
 from steelyard.store.people import ANSWER, DRAWN, SCORES, SKIPPED, VERDICT, Key, LabelRecord, person_key
 from steelyard.suite.files import formula_safe, is_formula_safe
@@ -59,7 +60,7 @@ def _iso(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Column:
     """A column of a file, and the field of a label that it is."""
 

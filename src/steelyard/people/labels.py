@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ import numpy as np
 
 from steelyard.analysis.judge.corrected import label_passes
 from steelyard.analysis.judge.votes import DescribedRubric, described_rubric
+from steelyard.frozen import frozen
 from steelyard.scoring.extract import SchemaValidator
 from steelyard.scoring.text import fold
 from steelyard.store.people import ANSWER, SCORES, VERDICT, Key, LabelRecord
@@ -35,7 +35,7 @@ CHOICES = ("a", "b", "tie")
 _YES, _NO = ("pass", "passed", "true", "yes", "1"), ("fail", "failed", "false", "no", "0")
 
 
-@dataclass(frozen=True)
+@frozen
 class Terms:
     """What a label of a suite's answers may say. `check` gives a value as it is stored, or a sentence that is wrong."""
 
@@ -146,7 +146,7 @@ def _score(value: Any, name: str, rubric: DescribedRubric) -> int:
     return int(number)
 
 
-@dataclass(frozen=True)
+@frozen
 class Sheet:
     """The labels of one figure as a table: a row for each person, a column for each item; NaN where there is none."""
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from steelyard.auditing.cases import case_flaws
 from steelyard.auditing.filling import resolved
 from steelyard.auditing.probes import even
+from steelyard.frozen import frozen
 from steelyard.people.suggestions import chosen_runs
 from steelyard.plugins import is_own
 from steelyard.scoring.base import Answered, Scorer, build_answer
@@ -57,7 +57,7 @@ Flaws = Iterator[tuple[str, str, str]]
 """The kind, the case ("" for the suite) and what is wrong."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LintFinding:
     """One thing that is wrong."""
 

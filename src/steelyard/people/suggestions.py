@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import isnan, nan
 from typing import Any, Literal
 
 from steelyard.analysis.summary import origin
 from steelyard.engine.rescore import OtherBalance, reading_of, same_question
 from steelyard.errors import UsageError
+from steelyard.frozen import frozen
 from steelyard.people.truth import Author, change_case, truth_state
 from steelyard.plugins import checked_call
 from steelyard.records import RunHeader, RunState
@@ -39,7 +40,7 @@ _LONGEST = 200
 """A longer text is no name or choice."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Suggestion:
     """An answer that could be the truth, with its evidence."""
 
@@ -72,7 +73,7 @@ class Suggestion:
     """Whether the case has no truth yet: what is accepted is filled in."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Vote:
     """What somebody's answer says to one question."""
 
@@ -91,7 +92,7 @@ class _Vote:
         return "" if self.value is None else normalise(text) or text
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Question:
     """A part of the truth that is a text, a number or a choice, and how an answer to it is read and scored."""
 

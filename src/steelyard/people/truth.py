@@ -5,11 +5,12 @@ from __future__ import annotations
 from codecs import BOM_UTF8
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from steelyard.errors import UsageError
+from steelyard.frozen import frozen
 from steelyard.scoring.structure import Fields
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import MISSING, Case, canonical, compile_path, digest, leaves, path_step, put, split_path
@@ -37,7 +38,7 @@ _NO_TRUTH: tuple[Any, ...] = (MISSING, None, "", [])
 _truth = compile_path(_EXPECTED)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Author:
     """Who edits, and why."""
 
@@ -365,7 +366,7 @@ def still_missing(place: str, case_id: str | None) -> list[str]:
 # Who is behind each value, and what changed since.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Value:
     """A value of a case's truth, as the ledger has it and as it is now; MISSING where there is none.
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from steelyard.analysis.compare.model import Comparison, Moved
 from steelyard.errors import Problem, SteelyardError, SuiteError
+from steelyard.frozen import frozen
 from steelyard.records import Verdict
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
@@ -40,7 +40,7 @@ class Level(StrEnum):
     NOTICE = "notice"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Annotation:
     """A remark beside a line of a file, or on the whole job where there is no file."""
 
@@ -65,7 +65,7 @@ Place = tuple[str, int | None]
 """A file of the repository, and the line where one is known."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Trouble:
     """A case that did not pass, with its worst sample."""
 

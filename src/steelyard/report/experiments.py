@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from steelyard.analysis.compare.model import Comparison
 from steelyard.analysis.target import target_name
 from steelyard.decide.experiment import AbReport, Arm, Decided, Effect, Ruling
+from steelyard.frozen import frozen
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.compare import blocks as compare
@@ -37,7 +38,7 @@ HOLDS = {True: "met", False: "not met", None: "cannot tell"}
 _LONGEST_NAME = 60
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExperimentReport:
     """Everything that the views of an experiment show."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from steelyard.analysis.repeats import SHARE
 from steelyard.analysis.summary import summarise_stored
 from steelyard.decide.gates import Scope, measure, names_of_run
 from steelyard.errors import UsageError
+from steelyard.frozen import frozen
 from steelyard.metrics.expression_checks import missing_name
 from steelyard.metrics.expressions import EVERY, Gate, asked_metric, is_factor, parse_repeats, split_sides
 from steelyard.metrics.own import RunData, load_metrics
@@ -68,7 +69,7 @@ def data_of(store: Store, header: RunHeader) -> RunData:
     return data
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Figure:
     """One figure of a report that no gate can name."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from steelyard.analysis.model import Slice
-from steelyard.metrics.aggregate import Proportion
 from steelyard.metrics.registry import READABLE
 from steelyard.records import RunHeader
 from steelyard.report import document as doc
@@ -28,7 +27,7 @@ _KEPT = 20
 _FEWEST = 2
 """Variants that the shortest report shows."""
 _NO_WEIGHT = "has no weight in the score"
-_NOTHING = Proportion(Estimate(None, 0), 0, 0)
+_NOTHING = Estimate(None, 0, numerator=0, denominator=0)
 _GAUGE = Column("0 to 100 %", Kind.GAUGE)
 
 
@@ -172,12 +171,12 @@ def own_metrics(report: Report) -> Table:
 
 def measures(report: Report) -> Table:
     """Every measure of the whole run: the ratio, its interval, the sums behind it, and what its scorer says of it."""
-    value, interval, n = doc.estimate(lambda row: row[1].estimate)
+    value, interval, n = doc.estimate(lambda row: row[1])
     return doc.table(
         "Measures",
         measured(report, report.summary.overall),
         ("Measure", lambda row: row[0]),
-        *(value, interval, (_GAUGE, lambda row: _gauge(row[1].estimate)), ("Counted", lambda row: sums(row[1])), n),
+        *(value, interval, (_GAUGE, lambda row: _gauge(row[1])), ("Counted", lambda row: row[1].sums), n),
         (doc.words("What it is", optional=True), lambda row: measure_about(report.header, row[0])),
         selection=lambda row: Selection(component=_component(report, row[0])),
         note="ratios of counts, each summed over all n samples; of a mean,  the measures it averages",
@@ -201,10 +200,7 @@ def measures_by_variant(report: Report) -> Table:
     rows = [
         (
             group.name,
-            *(
-                doc.Figures(f"{fmt.percent(ratio.estimate.value)}\n{sums(ratio)}", Selection(variant=group.name))
-                for ratio in row
-            ),
+            *(doc.Figures(f"{fmt.percent(ratio.value)}\n{ratio.sums}", Selection(variant=group.name)) for ratio in row),
             doc.Figures(fmt.bare_base(group.average), Selection(variant=group.name)),
         )
         for group, row in zip(groups, ratios, strict=True)
@@ -216,7 +212,7 @@ def measures_by_variant(report: Report) -> Table:
     return Table("Measures by variant", (doc.words(corner), *(Column(name, Kind.STACKED) for name in heads)), rows)
 
 
-def measured(report: Report, group: Slice) -> Iterator[tuple[str, Proportion]]:
+def measured(report: Report, group: Slice) -> Iterator[tuple[str, Estimate]]:
     """The measures of a slice; a component's name stands before them when there is more than one component.
 
     Not those over readable answers that are the same over all, nor what no answer of a run with counts has counted.
@@ -225,19 +221,19 @@ def measured(report: Report, group: Slice) -> Iterator[tuple[str, Proportion]]:
     computed = _computed(report, group)
     for component, ratios in computed.items():
         for name, ratio in ratios.items():
-            if name.endswith(READABLE) and sums(ratio) == sums(ratios[name.removesuffix(READABLE)]):
+            if name.endswith(READABLE) and ratio.sums == ratios[name.removesuffix(READABLE)].sums:
                 continue
-            if ratio.estimate.n or not any(other.estimate.n for other in ratios.values()):
+            if ratio.n or not any(other.n for other in ratios.values()):
                 yield (f"{component}.{name}" if len(computed) > 1 else name), ratio
 
 
-def _computed(report: Report, group: Slice) -> dict[str, dict[str, Proportion]]:
+def _computed(report: Report, group: Slice) -> dict[str, dict[str, Estimate]]:
     """Every measure of a slice by component and name, without the flags of a judge."""
     judged = judged_names(report.header)
     return {name: dict(ratios) for name, ratios in group.measures.items() if name not in judged}
 
 
-def _by_name(report: Report, group: Slice) -> dict[str, Proportion]:
+def _by_name(report: Report, group: Slice) -> dict[str, Estimate]:
     """Every measure of a slice by the name that `measured` gives it, also where that leaves it out."""
     computed = _computed(report, group)
     return {
@@ -245,13 +241,6 @@ def _by_name(report: Report, group: Slice) -> dict[str, Proportion]:
         for component, ratios in computed.items()
         for name, ratio in ratios.items()
     }
-
-
-def sums(ratio: Proportion) -> str:
-    """The two sums of a ratio, `10 of 12`, or how many ratios it is the mean of."""
-    if ratio.mean_of:
-        return f"mean of {ratio.mean_of:,}"
-    return f"{ratio.numerator:,} of {ratio.denominator:,}"
 
 
 def measure_about(header: RunHeader, name: str) -> str:
@@ -289,15 +278,15 @@ def _means(report: Report, declared: list[Component]) -> Table:
 
 def _counts(report: Report, declared: Component) -> Table:
     ratios = report.summary.overall.measures.get(declared.name, {})
-    listed = max((ratio.denominator for ratio in ratios.values()), default=0)
-    others = listed - sum(ratio.numerator for ratio in ratios.values())
+    listed = max((ratio.denominator or 0 for ratio in ratios.values()), default=0)
+    others = listed - sum(ratio.numerator or 0 for ratio in ratios.values())
     note = f"of all that the judge lists in n texts, less what a check contradicts; {_NO_WEIGHT}"
     return doc.table(
         declared.name + (f": {declared.about.rstrip('.')}" if declared.about else ""),
         ratios.items(),
         ("Statement", lambda row: row[0]),
-        ("Times", lambda row: sums(row[1])),
-        *doc.estimate(lambda row: row[1].estimate, "Share"),
+        ("Times", lambda row: row[1].sums),
+        *doc.estimate(lambda row: row[1], "Share"),
         selection=lambda _: Selection(component=declared.name),
         note=note + (f"; {others:,} have another word or none" if others else ""),
     )

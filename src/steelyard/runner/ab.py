@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from steelyard.decide.experiment import AVERAGE, PASS_RATE
@@ -21,6 +21,7 @@ from steelyard.engine.process import free_lease, in_own_loop
 from steelyard.engine.sample import ScoringThread
 from steelyard.engine.writer import Progress, Silent
 from steelyard.errors import UsageError
+from steelyard.frozen import frozen
 from steelyard.records import AbPlan, RunHeader, RunState
 from steelyard.runner.run import Prepared, StartedRun, finish, left_open, prepare, reopened
 from steelyard.runner.spread import spread
@@ -36,7 +37,7 @@ Headers = tuple[RunHeader, RunHeader]
 _NAMES = ("a", "b")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AbRuns:
     """Both runs as they are in the store, and how far they got."""
 

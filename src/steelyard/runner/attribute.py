@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from steelyard.analysis.criteria import changed_values, criteria_digest, criteri
 from steelyard.analysis.summary import is_partial
 from steelyard.engine.rescore import OtherBalance, reading_of
 from steelyard.errors import SteelyardError, UsageError
+from steelyard.frozen import frozen
 from steelyard.records import AnchorReading, Anchors, Mode, RunHeader, RunState, Sample
 from steelyard.runner.same_signature import CurrentSuite, current_suite, scored_otherwise
 from steelyard.stats.arrays import Array
@@ -45,7 +46,7 @@ _CHUNK = 200
 """Cases whose samples are in memory at a time."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Purchase:
     """How many answers of A the judge of B may be asked about, for how much, and who has to agree to it."""
 
@@ -279,7 +280,7 @@ def _recorded(run: ComparedRun, wanted: Wanted) -> Array:
 _PAGE = 500
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Edit:
     """One thing that is another now, with the line of the ledger that says why; None where none does."""
 
@@ -297,7 +298,7 @@ class Edit:
         return kind_of(self.before, self.after)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Changes:
     """What changed from a run to the suite as it is now."""
 

@@ -6,7 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
@@ -20,6 +20,7 @@ from steelyard.engine.health import Health
 from steelyard.engine.process import free_lease, myself
 from steelyard.engine.sample import Evaluation
 from steelyard.errors import RunNotFound, SnapshotError, SuiteError, UsageError
+from steelyard.frozen import frozen
 from steelyard.judging.evidence import complaint_check
 from steelyard.judging.judgement import JudgeReader
 from steelyard.judging.parse import AnswerParser
@@ -60,7 +61,7 @@ from steelyard.suite.yaml import Located
 _CHUNK = 500
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Imported:
     """What became of a foreign snapshot."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from steelyard.analysis.wording import percent
 from steelyard.engine.health import Health
 from steelyard.errors import SnapshotError, SuiteError, UsageError
 from steelyard.exchange.results import NOTHING, ResultFile, ResultSample, as_text, reading, refuse_twins
+from steelyard.frozen import slotted
 from steelyard.records import (
     CallResult,
     Failure,
@@ -36,7 +37,7 @@ from steelyard.suite.signature import signature
 from steelyard.suite.yaml import Located
 
 
-@dataclass
+@slotted
 class _Tally:
     """What one pass over the samples of one subject shows."""
 

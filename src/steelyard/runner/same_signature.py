@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -16,6 +16,7 @@ from steelyard.analysis.compare.pairing import OTHER_TRUTH, ComparedRun, Rescore
 from steelyard.analysis.compare.signatures import overlaid, signed
 from steelyard.engine.rescore import OtherBalance
 from steelyard.errors import SteelyardError
+from steelyard.frozen import frozen
 from steelyard.records import Mode, RunHeader, Sample
 from steelyard.suite.case import Case, digest
 from steelyard.suite.chosen_judge import judged_as_then
@@ -27,7 +28,7 @@ from steelyard.suite.truth import SCORED_BY, LedgerLine
 # Whether the suite that a run was scored with is still there, as it was.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CurrentSuite:
     """The suite of a run, or why it is not found; its cases and truth may be others, since runs keep their own."""
 

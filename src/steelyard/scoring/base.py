@@ -13,27 +13,8 @@ from typing import Any, ClassVar, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from steelyard.frozen import frozen, slotted
-from steelyard.records import Box, Check, Claim, Mark, ScorerCall, Span
+from steelyard.records import Check, Claim, Finding, Mark, ScorerCall
 from steelyard.suite.case import EVERY, MISSING, Case, Getter, compile_path, split_path
-
-
-# Not frozen, as the other small objects of scoring are not: a frozen one takes four times as long to make.
-@slotted
-class Fault:
-    """One error before it has its name.
-
-    `codes` holds every code that fits it, with what the component's value (as a share of its scale) would rise by if
-    the error were fixed under that name. The first of them in the suite's list of findings becomes its only code.
-    """
-
-    codes: Mapping[str, float]
-    place: str = ""
-    expected: Any = None
-    got: Any = None
-    evidence: str = ""
-    box: Box | None = None
-    span: Span | None = None
-    section: str = ""
 
 
 @frozen
@@ -73,16 +54,17 @@ class Reading:
 
     `value` lies on the component's scale (0..1 unless declared otherwise); None means that the case gives nothing to
     score against. `expected` and `got` are what was compared, as a person would want to see it; `note` says why the
-    value is what it is. `faults` are the errors, for scorers that find more than one thing; they then stand instead of
-    the finding that a low value gives. `counts` are what the scorer's measures are made of, `marks` what is right and
-    where on the picture.
+    value is what it is. `findings` are the errors, for scorers that find more than one thing; they replace the finding
+    that a low value gives. An error that several codes fit is a tuple of findings, one per code: the code that the
+    suite lists first is used. `counts` are what the scorer's measures are made of, `marks` what is right and where on
+    the picture.
     """
 
     value: float | None
     expected: Any = None
     got: Any = None
     note: str = ""
-    faults: tuple[Fault, ...] = ()
+    findings: tuple[Finding | tuple[Finding, ...], ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
     marks: tuple[Mark, ...] = ()
     metrics: Mapping[str, Any] = field(default_factory=dict)
@@ -242,8 +224,8 @@ class Scorer(BaseModel):
         """The counts of an answer that cannot be read, so that what it should have held stays in the measures."""
         return {}
 
-    def fault_codes(self) -> Mapping[str, str]:
-        """The codes of its faults with what they mean, in the order they are tried when the suite lists none."""
+    def finding_codes(self) -> Mapping[str, str]:
+        """The codes of its findings with what they mean, in the order they are tried when the suite lists none."""
         return {}
 
     def truth_paths(self) -> Mapping[str, str]:

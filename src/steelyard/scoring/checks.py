@@ -6,13 +6,13 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import IntEnum
 from re import _parser as re_parser  # type: ignore[attr-defined]  # what a pattern is made of
 from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
+from steelyard.frozen import frozen
 from steelyard.scoring.base import Answered
 from steelyard.scoring.text import compile_pattern
 from steelyard.suite.case import (
@@ -47,7 +47,7 @@ class Asks(IntEnum):
     """It must hold what this case, and maybe no other, asks for."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hit:
     """What a check says of one answer."""
 
@@ -58,7 +58,7 @@ class Hit:
     value: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Asked:
     """A check made ready for one case. `wanted` is what was looked for when one declaration makes several checks."""
 
@@ -69,7 +69,7 @@ class Asked:
     high: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HowMany:
     """How many things a list must hold to pass a check."""
 

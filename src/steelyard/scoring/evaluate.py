@@ -16,7 +16,7 @@ from steelyard.frozen import frozen
 from steelyard.plugins import UserCodeError, checked_call, is_own, place_in_words
 from steelyard.records import Box, Check, CheckState, Claim, Finding, Item, Judgement, Mark, Mode, Outcome, Score
 from steelyard.redact import learn_secrets, secrets_in
-from steelyard.scoring.base import Answered, Fault, Reading, models_asked
+from steelyard.scoring.base import Answered, Reading, models_asked
 from steelyard.scoring.extract import BROKE_OFF, SchemaValidator, extract_json, items_of
 from steelyard.scoring.text import truth_parts, unknown
 from steelyard.suite.build.judge import LISTED
@@ -391,8 +391,8 @@ class Evaluator:
         share = value if within else _share(value, component.scale)
         for mark in reading.marks:
             _checked(mark.box)
-        if reading.faults:
-            findings.extend([self._named(fault, component) for fault in reading.faults])
+        if reading.findings:
+            findings.extend([self._listed(item, component) for item in reading.findings])
         elif share < component.wrong_below - _ROUNDING:
             findings.append(self._finding(component, scorer.answer, reading, 1.0 - share))
         return share
@@ -492,26 +492,23 @@ class Evaluator:
                 results.append(Score(component.name, component.scale[0], component.weight, counts=counts))
         return tuple(results)
 
-    def _named(self, fault: Fault, component: Component) -> Finding:
-        """The fault under the first of its codes in the order of the suite's taxonomy."""
-        codes = fault.codes
-        last = len(self._order)
-        code = next(iter(codes)) if len(codes) == 1 else min(codes, key=lambda item: self._order.get(item, last))
+    def _listed(self, finding: Finding | Sequence[Finding], component: Component) -> Finding:
+        """A copy of a scorer's finding with its component, and as severe as the suite says unless the scorer says
+        otherwise; of several that fit, the one whose code the suite lists first. A copy, since a scorer may return one
+        object for many answers."""
+        if not isinstance(finding, Finding):
+            last = len(self._order)
+            finding = min(finding, key=lambda item: self._order.get(item.code, last))
+        code, severity = finding.code, finding.severity
         if code not in self._order:
             raise ValueError(f"gave the finding code {code!r}, which the suite's findings do not list")
-        return Finding(
-            code,
-            fault.place,
-            fault.expected,
-            fault.got,
-            fault.evidence,
-            self._severity.get(code, "error"),
-            component.name,
-            codes[code],
-            None if fault.box is None else _checked(fault.box),
-            fault.span,
-            fault.section,
-        )
+        if finding.box is not None:
+            _checked(finding.box)
+        copy = Finding(code, finding.place, finding.expected, finding.got, finding.evidence)
+        copy.severity = self._severity[code] if severity == "error" else severity
+        copy.component, copy.gain = component.name, finding.gain
+        copy.box, copy.span, copy.section = finding.box, finding.span, finding.section
+        return copy
 
     def _finding(self, component: Component, place: str | None, reading: Reading, gain: float) -> Finding:
         code = component.code or component.name.upper()

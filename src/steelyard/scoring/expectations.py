@@ -7,14 +7,14 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validator
 
+from steelyard.frozen import frozen
 from steelyard.plugins import checked_call, is_own
-from steelyard.records import Check, CheckState
-from steelyard.scoring.base import UNKNOWN, Answered, Fault, Reading, Scorer, build_answer
+from steelyard.records import Check, CheckState, Finding
+from steelyard.scoring.base import UNKNOWN, Answered, Reading, Scorer, build_answer
 from steelyard.scoring.checks import Asked, Asks, CheckRule, Hit, HowMany, brief, in_case
 from steelyard.suite.case import EVERY, Case, Unsearchable, compile_path
 from steelyard.suite.models import RequiredRepeats
@@ -26,7 +26,7 @@ _FITS = "fits the schema"
 _LONGEST_DETAIL = 300
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Named:
     """One check of one case under its full name."""
 
@@ -35,7 +35,7 @@ class _Named:
     asked: Asked
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Plan:
     """All that is asked of an answer to one case."""
 
@@ -92,13 +92,14 @@ class Expectations(Scorer):
         asks = [item.asked.asks for item in named]
         n_schema = len(schema)
         value = _worth(passed, asks, n_schema)
-        faults = tuple(
-            Fault(
-                {item.code: _worth(_fixed(passed, at), asks, n_schema) - value},
+        findings = tuple(
+            Finding(
+                item.code,
                 item.name,
                 result.expected,
                 result.got,
                 result.detail,
+                gain=_worth(_fixed(passed, at), asks, n_schema) - value,
             )
             for at, (item, result) in enumerate(results)
             if not result.passed
@@ -109,7 +110,7 @@ class Expectations(Scorer):
             expected=f"{n} checks passed",
             got=f"{n_passed} passed",
             note=f"{n_passed} of {n} checks passed",
-            faults=faults,
+            findings=findings,
             checks=schema + tuple([_check(item, result) for item, result in results]),
         )
 
@@ -162,7 +163,7 @@ class Expectations(Scorer):
         except ValueError as error:
             raise ValueError(f"check {named.name} {error}") from error
 
-    def fault_codes(self) -> Mapping[str, str]:
+    def finding_codes(self) -> Mapping[str, str]:
         return {self.code_of(name): f"the check {name} failed" for name in self.checks}
 
     def truth_paths(self) -> Mapping[str, str]:

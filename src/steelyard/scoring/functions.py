@@ -17,7 +17,8 @@ from typing import Any, ClassVar
 from pydantic import Field, field_serializer
 
 from steelyard.plugins import UserCodeError, bound_values, checked_call, in_one_line, number, place_in_words, place_of
-from steelyard.scoring.base import Fault, Reading, Scorer
+from steelyard.records import Finding
+from steelyard.scoring.base import Reading, Scorer
 from steelyard.suite.case import Case
 from steelyard.suite.values import Scale
 from steelyard.suite.yaml import listed, meant_or_listed
@@ -141,35 +142,36 @@ class FunctionScorer(Scorer):
         if not isinstance(note, str):
             raise _Refused(f"note: {in_one_line(note)} ({type(note).__name__}), not a text")
         share = (value - low) / (high - low)
-        faults = self._faults(result.get("findings"), 1.0 - share)
-        return Reading(value, got=part if self.answer else None, note=note, faults=faults, metrics=metrics)
+        findings = self._findings(result.get("findings"), 1.0 - share)
+        return Reading(value, got=part if self.answer else None, note=note, findings=findings, metrics=metrics)
 
     def _measure(self, name: str, value: Any, where: str) -> float | None:
         return None if value is None else _number(value, *self.named[name], where)
 
-    def _faults(self, given: Any, missing: float) -> tuple[Fault, ...]:
-        """Each finding is a text, a dict or a Fault; those that do not say it share what the value lacks."""
+    def _findings(self, given: Any, missing: float) -> tuple[Finding, ...]:
+        """Each is a text, a dict or a Finding; texts, and dicts without a gain, share what the value lacks."""
         if given is None:
             return ()
         if not isinstance(given, list | tuple):
             raise _Refused(f"findings: {in_one_line(given)} ({type(given).__name__}), not a list")
         share = missing / len(given) if given else 0.0
-        faults = tuple([self._fault(item, share) for item in given])
-        who = f"the scorer of {self.component}"
-        checked: tuple[Fault, ...] = checked_call(who, lambda: faults, returns=tuple[Fault, ...], written=self.function)
+        findings = tuple([self._finding(item, share) for item in given])
+        who, returns = f"the scorer of {self.component}", tuple[Finding, ...]
+        checked: tuple[Finding, ...] = checked_call(who, lambda: findings, returns=returns, written=self.function)
         return checked
 
-    def _fault(self, item: Any, share: float) -> Fault:
-        if isinstance(item, Fault):
+    def _finding(self, item: Any, share: float) -> Finding:
+        if isinstance(item, Finding):
             return item
         if isinstance(item, str):
-            return Fault({self.code: share}, evidence=item)
+            return Finding(self.code, evidence=item, gain=share)
         if not isinstance(item, Mapping) or (strange := [key for key in item if key not in _FINDING]):
             what = in_one_line(item) if not isinstance(item, Mapping) else f"the key {in_one_line(strange[0])}"
-            raise _Refused(f"findings: {what}; a finding is a text, a steelyard.Fault or a dict of {listed(_FINDING)}")
+            raise _Refused(
+                f"findings: {what}; a finding is a text, a steelyard.Finding or a dict of {listed(_FINDING)}"
+            )
         gain = _number(item.get("gain", share), 0, 1, "findings.gain: ")
-        parts = {key: value for key, value in item.items() if key not in ("code", "gain")}
-        return Fault({item.get("code", self.code): gain}, **parts)
+        return Finding(**{"code": self.code, **item, "gain": gain})
 
     def problems(self, codes: Collection[str]) -> Iterator[str]:
         """What its source shows that it will return and the suite does not declare: finding codes that are not among
@@ -216,9 +218,10 @@ def _codes(function: Any, seen: set[Any]) -> Iterator[tuple[str, str]]:
                 yield from _texts(line_of, node.values[keys.index("code")])
         elif isinstance(node, ast.Call):
             name = getattr(node.func, "id", getattr(node.func, "attr", ""))
-            given = [*node.args[:1], *(item.value for item in node.keywords if item.arg == "codes")]
-            if name == Fault.__name__ and given and isinstance(given[0], ast.Dict):
-                yield from _texts(line_of, *filter(None, given[0].keys))
+            if name == Finding.__name__:
+                yield from _texts(
+                    line_of, *node.args[:1], *(item.value for item in node.keywords if item.arg == "code")
+                )
             other = getattr(function, "__globals__", {}).get(name)
             if inspect.isfunction(other) and other.__module__ == function.__module__:
                 yield from _codes(other, seen)

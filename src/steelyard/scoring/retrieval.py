@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from steelyard.scoring.base import UNKNOWN, Fault, Reading, Scorer
+from steelyard.records import Finding
+from steelyard.scoring.base import UNKNOWN, Reading, Scorer
 from steelyard.scoring.extract import key_text
 from steelyard.scoring.items.match import Code
 from steelyard.suite.case import Case
@@ -67,7 +68,7 @@ class Retrieval(Scorer):
         """The same, for the rules of a judge."""
         return dict.fromkeys(self.named, "of the ranked results")
 
-    def fault_codes(self) -> Mapping[str, str]:
+    def finding_codes(self) -> Mapping[str, str]:
         return {self.code: f"A relevant id that is not among the first {self.k[-1]} results."}
 
     def read(self, answer: Any, case: Case) -> Reading:
@@ -86,10 +87,11 @@ class Retrieval(Scorer):
             1, len(missed)
         )
         evidence = f"not among the first {self.k[-1]}"
-        faults = tuple([Fault({self.code: max(0.0, gain)}, self.answer or "", name, None, evidence) for name in missed])
+        place, gain = self.answer or "", max(0.0, gain)
+        findings = tuple([Finding(self.code, place, name, None, evidence, gain=gain) for name in missed])
         note = f"{len(grades) - len(missed)} of {len(grades)} relevant among the first {self.k[-1]}"
         note += "" if isinstance(raw, list) else "; no list"
-        return Reading(self._value(measured), list(grades), raw, note, faults, metrics=measured)
+        return Reading(self._value(measured), list(grades), raw, note, findings, metrics=measured)
 
     def measured(self, answer: Any, case: Case) -> Mapping[str, float | None]:
         """Its measures of that answer; None of each where the case has no relevant id."""

@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from steelyard.scoring.base import UNKNOWN, Fault, MeanMeasure, Measure, Reading, Scorer
+from steelyard.records import Finding
+from steelyard.scoring.base import UNKNOWN, MeanMeasure, Measure, Reading, Scorer
 from steelyard.scoring.extract import key_text
 from steelyard.scoring.items.match import Code
 from steelyard.scoring.text import Difference, Folder
@@ -126,7 +127,7 @@ class Subset(_OfValues):
         listed = None if self._of_answer is None else self._values(self._of_answer(answer))
         return {self.answer or "": list(listed.values())} if listed else {}
 
-    def fault_codes(self) -> Mapping[str, str]:
+    def finding_codes(self) -> Mapping[str, str]:
         return {self.code: "A value of the answer that is not in the list."}
 
     def read(self, answer: Any, case: Case) -> Reading:
@@ -152,9 +153,10 @@ class Subset(_OfValues):
         value = float(not strangers) if self.strict else inside / len(got)
         evidence = f"not one of the {len(listed)} in {self.of}"
         gain = (1.0 - value) / max(1, len(strangers))
-        faults = tuple([Fault({self.code: gain}, self.answer or "", None, item, evidence) for item in strangers])
+        place = self.answer or ""
+        findings = tuple([Finding(self.code, place, None, item, evidence, gain=gain) for item in strangers])
         counts = {"inside": inside, "answered": len(got), "empty": 0, "answers": 1}
-        return Reading(value, None, raw, f"{inside} of {len(got)} in the list", faults, counts)
+        return Reading(value, None, raw, f"{inside} of {len(got)} in the list", findings, counts)
 
     def nothing(self, case: Case) -> Mapping[str, int]:
         return {} if self.case_paths and self._listed(case) is None else _NO_VALUES
@@ -213,7 +215,7 @@ class ItemSet(_OfValues):
             for figure in (_FIGURES if self.labels else ())
         }
 
-    def fault_codes(self) -> Mapping[str, str]:
+    def finding_codes(self) -> Mapping[str, str]:
         fields = SetCodes.model_fields
         return {getattr(self.codes, kind): fields[kind].description or "" for kind in ("missed", "extra")}
 
@@ -233,11 +235,11 @@ class ItemSet(_OfValues):
                 list(true.values()),
                 raw,
                 f"{note}; no list",
-                self._faults(true, got, sizes),
+                self._findings(true, got, sizes),
                 self._counts(true, ()),
             )
-        faults, counts = self._faults(true, got, sizes), self._counts(true, got, is_list=True)
-        return Reading(self._figure(*sizes), list(true.values()), raw, note, faults, counts)
+        findings, counts = self._findings(true, got, sizes), self._counts(true, got, is_list=True)
+        return Reading(self._figure(*sizes), list(true.values()), raw, note, findings, counts)
 
     def _figure(self, right: int, answered: int, true: int) -> float:
         if not answered and not true:
@@ -247,7 +249,7 @@ class ItemSet(_OfValues):
         numerator, denominator = f1 if self.strict else ratios[self.value]
         return numerator / denominator if denominator else 0.0
 
-    def _faults(self, true: Values, got: Values, sizes: tuple[int, int, int]) -> tuple[Fault, ...]:
+    def _findings(self, true: Values, got: Values, sizes: tuple[int, int, int]) -> tuple[Finding, ...]:
         right, answered, n_true = sizes
         now = self._figure(*sizes)
         missed = [value for text, value in true.items() if text not in got]
@@ -258,8 +260,10 @@ class ItemSet(_OfValues):
         if self.value == "recall" and not gone:
             extra = []  # what costs nothing is no error
         place = self.answer or ""
-        lacking = [Fault({self.codes.missed: regained}, place, value, None, "not in the answer") for value in missed]
-        return (*lacking, *[Fault({self.codes.extra: gone}, place, None, value, "not in the truth") for value in extra])
+        return (
+            *[Finding(self.codes.missed, place, value, None, "not in the answer", gain=regained) for value in missed],
+            *[Finding(self.codes.extra, place, None, value, "not in the truth", gain=gone) for value in extra],
+        )
 
     def _counts(self, true: Iterable[str], got: Iterable[str], *, is_list: bool = False) -> dict[str, int]:
         """Of labels only those that are on a side, so that n is theirs; without a list (`is_list`) nothing is right."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any, ClassVar, Final
 
 from pydantic import Field, model_validator
 
+from steelyard.frozen import slotted
 from steelyard.scoring.base import UNKNOWN, Reading, Scorer
 from steelyard.scoring.numbers import LONGEST_TEXT, as_number, strict_years, with_cut, years_overlap
 from steelyard.suite.case import Case
@@ -152,7 +152,7 @@ def _roman(numeral: str) -> str:
     return f"{sum(-v if v < max(values[i:]) else v for i, v in enumerate(values))}th"
 
 
-@dataclass(slots=True)
+@slotted
 class _Date:
     """One dated expression found in a text; `rank` is 0 for years and decades, 1 for centuries, 2 for named periods."""
 

@@ -17,12 +17,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from itertools import combinations
 
 import numpy as np
 
+from steelyard.frozen import frozen
 from steelyard.stats.arrays import MOST_BLOCKS, Array
 from steelyard.stats.groups import mean, of_some, share
 from steelyard.stats.intervals import (
@@ -43,7 +44,7 @@ from steelyard.stats.intervals import (
 _HAIR = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Confusion:
     """How often the judge gave which score where the reviewer's best was which."""
 
@@ -52,7 +53,7 @@ class Confusion:
     """Rows are the reviewer's best score, columns the judge's, both in the order of `levels`."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Agreement:
     """One dimension of a judge against a reviewer."""
 
@@ -78,7 +79,7 @@ class Agreement:
     confusion: Confusion
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FlagAgreement:
     """One flag of a judge against a reviewer."""
 
@@ -449,7 +450,7 @@ ENOUGH_WON = 0.5
 """From this winning rate on a judge may replace a person."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AlternativeTest:
     """The alternative annotator test of one dimension."""
 

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from statistics import NormalDist
 
 import numpy as np
 
+from steelyard.frozen import frozen
 from steelyard.stats.arrays import Array
 from steelyard.stats.paired import NO_CHANGE, SIGNIFICANT, holm
 
@@ -47,7 +47,7 @@ METHOD = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Series:
     """One figure, run by run, oldest first; `breaks` are the places where another signature begins."""
 
@@ -56,7 +56,7 @@ class Series:
     breaks: Sequence[int] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChangePoint:
     """A level that changed: `at` is the place of the first run after it."""
 

@@ -70,6 +70,25 @@ class Estimate:
     """None where nothing is missing, or too little to leave a gate open; a gate decides only if both ends agree."""
     at_least: bool = False
     """True when `value` is a lower bound (`AtLeast`): right-censored values, such as timeouts, reach into it."""
+    numerator: int | None = field(default=None, metadata={"if_known": True})
+    denominator: int | None = field(default=None, metadata={"if_known": True})
+    """Of a ratio of two counts, each summed over samples; None of any other figure."""
+    mean_of: int | None = field(default=None, metadata={"if_known": True})
+    """Of a ratio: above 0 it is the mean of so many ratios of two counts, and both counts are 0 then."""
+    n_cases: int | None = field(default=None, metadata={"hidden": True})
+    """How many cases, or clusters of cases, it is based on, where cases have several samples; None: `n`."""
+
+    @property
+    def cases(self) -> int:
+        """How many cases, or clusters of cases, it is based on: repeats of a case count once."""
+        return self.n if self.n_cases is None else min(self.n, self.n_cases)
+
+    @property
+    def sums(self) -> str:
+        """The two sums of a ratio, `10 of 12`, or how many ratios it is the mean of; "" of any other figure."""
+        if self.mean_of:
+            return f"mean of {self.mean_of:,}"
+        return "" if self.numerator is None else f"{self.numerator:,} of {self.denominator:,}"
 
 
 Z = 1.959963984540054

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 
+from steelyard.frozen import frozen
 from steelyard.stats.arrays import SEED, Array, incomplete_beta
 from steelyard.stats.intervals import (
     Bounds,
@@ -45,7 +46,7 @@ FEWEST_TO_SHOW = 6
 """With fewer cases, even if all agree, the sign test stays above 5 %."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Paired:
     """A paired difference (second minus first) over cases; None for what is undefined."""
 

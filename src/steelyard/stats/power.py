@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
 
+from steelyard.frozen import frozen
 from steelyard.stats.arrays import Array, binomial_below_each, binomial_chances, noncentral_t_above
 from steelyard.stats.intervals import Z, t_quantile
 from steelyard.stats.paired import FEWEST_TO_SHOW, SIGNIFICANT
@@ -37,7 +38,7 @@ _FAR = 7.0
 """Standard deviations beyond which nothing is counted."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Spread:
     """The parts of a metric's variance, on its scale of 0 to 1; None for what the runs do not tell."""
 
@@ -83,7 +84,7 @@ class Spread:
         return 2 * (self.between + (self.within or 0.0) / self.answers(self.repeats))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Design:
     """So many cases, each asked so often."""
 
@@ -91,7 +92,7 @@ class Design:
     repeats: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Needed:
     """What it takes to detect a change; None when no number that anybody could run would do."""
 
@@ -99,7 +100,7 @@ class Needed:
     cases: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PowerFigures:
     """What a suite can detect, from its own runs."""
 
@@ -146,7 +147,7 @@ def power(spread: Spread, design: Design, change: float, *, rate: bool, rise: bo
     return _power_of_rate(_moves(spread, design.repeats, way), units)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Moves:
     """Cases by how far their chance to pass moves, each standing for as many as any other."""
 

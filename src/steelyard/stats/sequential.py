@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from statistics import NormalDist
 
 import numpy as np
 
+from steelyard.frozen import frozen
 from steelyard.stats.arrays import Array, binomial_below, chi_square_above, incomplete_beta
 from steelyard.stats.intervals import t_quantile, t_two_sided
 
@@ -38,7 +39,7 @@ def _mixture() -> tuple[Array, Array]:
     return 0.5**number, np.log(shares / shares.sum())
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sequential:
     """What may be said of a mean difference after looking at it all the time; None for what is undefined."""
 
@@ -317,7 +318,7 @@ _AT_THE_MEAN = 1e-6
 """So near the middle the formula divides rounding by rounding."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BoundedMean:
     """Sums and sizes of cases, each kind of case once with its number, and the ends that every value lies between."""
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any
 
 from steelyard.errors import StoreError, UsageError
+from steelyard.frozen import slotted
 from steelyard.records import RunState
 from steelyard.store.codec import Row, from_stored, to_stored
 from steelyard.store.databases import Duplicate, Session
@@ -66,7 +67,7 @@ UNION SELECT judge_run FROM judgements WHERE run = ? AND judge_run IS NOT NULL
 """
 
 
-@dataclass(slots=True)
+@slotted
 class Copied:
     """What became of a copy."""
 
@@ -117,7 +118,7 @@ def copy_store(source: SqlStore, target: SqlStore, going_on: Collection[str], no
 # ---- a run
 
 
-@dataclass(slots=True)
+@slotted
 class _Digest:
     """A digest of rows in any order: a server sorts texts by its own language."""
 
@@ -237,7 +238,7 @@ _Part = tuple[str, dict[str, Any]]
 """A table and one of its rows."""
 
 
-@dataclass(slots=True)
+@slotted
 class _Rest:
     """Everything beside the runs of one store, by what it is: a baseline with its lines, an alert with its deliveries,
     a label, a queue with its plan and its places."""

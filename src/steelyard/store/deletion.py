@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from steelyard.frozen import slotted
 from steelyard.records import RunHeader
 from steelyard.store.codec import Row, from_stored, to_stored
 from steelyard.store.copy import OF_A_RUN
@@ -47,7 +48,7 @@ _PAUSE = 0.02
 _RUNS_AT_ONCE = 10
 
 
-@dataclass(slots=True)
+@slotted
 class RunSize:
     """A run that can be deleted, and about how much room it takes."""
 
@@ -56,7 +57,7 @@ class RunSize:
     bytes: int
 
 
-@dataclass(slots=True)
+@slotted
 class Deletion:
     """What can be deleted of the runs that were asked for, and why the others are left."""
 

@@ -7,13 +7,14 @@ import io
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import yaml
 from yaml.events import AliasEvent, DocumentStartEvent, MappingStartEvent, ScalarEvent
 
 from steelyard.errors import UsageError
+from steelyard.frozen import slotted
 from steelyard.suite.case import MISSING, canonical, compile_path, leaves, path_step, put, split_path
 from steelyard.suite.readers import cell_value, decode
 from steelyard.suite.yaml import plain_scalar, read_yaml
@@ -136,7 +137,7 @@ def rewritten(text: str, old: Any, new: Any, *, is_yaml: bool) -> str:
     return text
 
 
-@dataclass(slots=True)
+@slotted
 class _Node:
     """A value in a text, and the members of an object or list."""
 

@@ -7,7 +7,7 @@ from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -84,7 +84,7 @@ class CaseFile:
     """Of a file at an address, what `path` leads to."""
 
 
-@dataclass(frozen=True)
+@frozen
 class FileCases:
     """Cases read from files each time they are asked for, but for those of a few MB, which stay in memory once they
     were surveyed; memory does not grow with their number."""

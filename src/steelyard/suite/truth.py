@@ -319,7 +319,7 @@ def _has_truth(component: Component, case: Case) -> bool:
 
 
 def _codes(component: Component) -> set[str]:
-    named = getattr(component.scorer, "fault_codes", None)
+    named = getattr(component.scorer, "finding_codes", None)
     return {component.code or component.name.upper(), *(named() if named else ())}
 
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from urllib.parse import parse_qsl, quote
 
 from yarl import URL
 
+from steelyard.frozen import frozen
+
 _ALGORITHM = "AWS4-HMAC-SHA256"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Signer:
     """Signs requests to one service in one region with one key."""
 

@@ -13,7 +13,6 @@ import socket
 import ssl
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, Protocol
 
@@ -23,6 +22,7 @@ from yarl import URL
 
 import steelyard
 from steelyard.errors import TargetFailure, UsageError
+from steelyard.frozen import frozen
 
 ACCEPTED: Final = "gzip, deflate"
 """The packings of bodies that requests say they understand."""
@@ -43,7 +43,7 @@ _OURS = frozenset({"content-length", "transfer-encoding"})
 _UNSENDABLE = re.compile(r"[\r\n\0]")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HttpRequest:
     """What is sent; `data` is the encoded body."""
 
@@ -68,7 +68,7 @@ class Reader(Protocol):
     def end(self) -> bool: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Proxies:
     """The proxies that an environment names, by scheme, and the hosts that are reached without one."""
 

@@ -11,13 +11,13 @@ import codecs
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, get_args
 from urllib.parse import quote
 
 from yarl import URL
 
 from steelyard.errors import TargetFailure
+from steelyard.frozen import frozen, slotted
 from steelyard.targets.base import Response
 from steelyard.targets.connection import excerpt_of
 from steelyard.targets.transport import Received, json_of, refused_by_status
@@ -31,7 +31,7 @@ _ERRORS = {"rate_limit_error": 429, "overloaded_error": 529, "api_error": 500, "
 """HTTP statuses of errors that Anthropic names in the body."""
 
 
-@dataclass(slots=True)
+@slotted
 class Completion:
     """What a model said, and why it stopped; `detail` is the reason of a filter."""
 
@@ -47,7 +47,7 @@ class Completion:
     """Name and arguments of each tool call."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wanted:
     """In which form an answer is asked for."""
 

@@ -8,7 +8,6 @@ import math
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal, Self
@@ -17,6 +16,7 @@ import numpy as np
 from pydantic import Field
 
 from steelyard.errors import Problem, SuiteError, TargetFailure
+from steelyard.frozen import frozen
 from steelyard.suite.case import MISSING, Getter, compile_path
 from steelyard.suite.readers import read_parquet, refuse
 from steelyard.suite.streams import Damaged, LocalCopy, ending, fetch, is_address, is_packed, lines_copy, open_bytes
@@ -30,7 +30,7 @@ Key = tuple[str, str, int]
 _MOST_PROBLEMS = 20
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecordShape:
     """Where in a record the parts stand that every recording needs."""
 

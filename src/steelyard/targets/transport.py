@@ -11,7 +11,6 @@ import re
 import time
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Self
 
@@ -19,6 +18,7 @@ from yarl import URL
 
 from steelyard.errors import TargetFailure
 from steelyard.failures import reported_error
+from steelyard.frozen import frozen
 from steelyard.targets.base import room_for_files
 from steelyard.targets.connection import Connections, HttpRequest, Proxies, excerpt_of, without_query
 
@@ -124,7 +124,7 @@ _NOT_TEXT = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "u
 _CHARSET = re.compile(r""";\s*charset\s*=\s*"?([^\s;"]+)""", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WireLimits:
     """How much and how long one exchange may take; the time of the whole call is the engine's business."""
 
@@ -134,7 +134,7 @@ class WireLimits:
     proxies: Proxies | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Received:
     """What came back: the status and the decoded body."""
 

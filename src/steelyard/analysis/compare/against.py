@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 
@@ -37,6 +37,7 @@ from steelyard.analysis.compare.pairing import (
 from steelyard.analysis.compare.signatures import LOAD, compare_signatures
 from steelyard.analysis.compare.slices import cuts, failure_changes
 from steelyard.analysis.compare.unpaired import by_run, corrected_changes
+from steelyard.frozen import frozen
 from steelyard.metrics.expressions import Gate
 from steelyard.metrics.registry import CORRECTED, Aggregate, Compared, metric
 from steelyard.metrics.table import Table, cut
@@ -271,7 +272,7 @@ def _times(estimate: Estimate, n: int) -> Estimate:
 # What two arms came to on the same cases: one pair of means a case, in the order in which the cases were drawn.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ArmPairs:
     """Units (cases, or clusters of them) that both arms have a figure of, and how many at least one was asked."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -45,6 +45,7 @@ from steelyard.analysis.compare.model import Comparison, MetricChange, Moved
 from steelyard.analysis.compare.pairing import CommonCases, ComparedRun, no_variant_in_common
 from steelyard.analysis.explain import Computed, Contributing, Counted, Explanation
 from steelyard.errors import UsageError
+from steelyard.frozen import frozen
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Estimate, settled
 from steelyard.stats.paired import NO_CHANGE, SIGNIFICANT, Paired, case_starts, paired_mean, paired_rate
@@ -67,7 +68,7 @@ _COUNTED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Terms:
     """Readings of a run, by their places in its columns, and what each adds to a portion."""
 

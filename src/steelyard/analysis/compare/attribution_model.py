@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from steelyard.analysis.wording import percentage
+from steelyard.frozen import frozen
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Estimate
 from steelyard.suite.truth import LedgerLine
@@ -45,7 +46,7 @@ class How(StrEnum):
     """What is left when all others are taken off."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Portion:
     """The part of the change that one cause has, or several that cannot be separated."""
 
@@ -65,7 +66,7 @@ class Portion:
         return len(self.causes) > 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Noise:
     """How far the system's portion may be off: its value cannot be separated from the portion's own."""
 
@@ -75,7 +76,7 @@ class Noise:
     """The share of its variance that comes from repeats of one case differing; None without repeats."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reason:
     """What the ledger says of an edit."""
 
@@ -85,7 +86,7 @@ class Reason:
     """ISO 8601, in UTC."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ScoringEdit:
     """A part of how answers are scored that is another in B: `scorers`, `schema` or `rules`, as in a signature."""
 
@@ -93,7 +94,7 @@ class ScoringEdit:
     reason: Reason | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TruthEdit:
     """A case whose truth is another in B."""
 
@@ -108,7 +109,7 @@ class TruthEdit:
     """None when the ledger has none."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TruthEdits:
     """The cases whose truth changed; the list begins with those that moved the number most."""
 
@@ -121,7 +122,7 @@ class TruthEdits:
     """What the others come to in the headline number; None when nothing was scored again."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Anchors:
     """Answers by which another judge, or a drift of the same one, is measured."""
 
@@ -139,7 +140,7 @@ class Anchors:
     """Why a drift of the same judge may be in the system's portion; "" when anchors show that there is none."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Attribution:
     """The change of the headline number in portions that sum to it."""
 
@@ -168,7 +169,7 @@ class Attribution:
         return all(portion.causes == (Cause.SYSTEM,) for portion in self.portions)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wanted:
     """Which answers of A are to be scored again, and how: pairs stand in the order of A's cases."""
 
@@ -182,7 +183,7 @@ class Wanted:
     """What the number is made of: passes, or scores."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ScoredAgain:
     """A's answers scored by B's suite, a value for each wanted pair; NaN where B's suite cannot score one."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from steelyard.analysis.compare.model import MOST_LISTED, Why
 from steelyard.analysis.compare.pairing import OTHER_TRUTH, CommonCases, ComparedRun, pair
 from steelyard.analysis.compare.signatures import signed
 from steelyard.analysis.wording import percentage
+from steelyard.frozen import frozen
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Estimate, settled
 from steelyard.stats.paired import NO_CHANGE, case_starts
@@ -317,7 +318,7 @@ def other_scorers(a: ComparedRun, b: ComparedRun) -> bool:
 # The portion of a judge that is another, or has drifted, and what it leaves for the system.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Judged:
     """Pairs on their way from A's answers as last scored to B's readings."""
 
@@ -347,7 +348,7 @@ class Judged:
         return drift_of(self.moved, self.identical, self.judged, self.band, self.case)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Separated:
     """The portions that anchors tell apart, and by how much the judge moves each pair."""
 

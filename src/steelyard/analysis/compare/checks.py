@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -20,6 +20,7 @@ from steelyard.analysis.compare.model import (
     NotCompared,
 )
 from steelyard.analysis.compare.pairing import CommonCases, ComparedRun, units_of, variant_numbers
+from steelyard.frozen import frozen
 from steelyard.metrics.cells import CASE_FAILED, CASE_PASSED, CellGroups, Counted, counted
 from steelyard.metrics.registry import metric
 from steelyard.metrics.stability import PRESENCE, seen_in
@@ -261,7 +262,7 @@ class _Side:
         return seen.shares(), ~seen.apart
 
 
-@dataclass(frozen=True)
+@frozen
 class _Moves:
     """What became of things that are held (1), broken (0) or not known (-1) on either side."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from operator import eq
 
@@ -42,6 +42,7 @@ from steelyard.analysis.compare.unpaired import METHOD as BY_RUN
 from steelyard.analysis.compare.unpaired import by_run, corrected_changes, side_by_side
 from steelyard.analysis.summary import is_partial
 from steelyard.analysis.wording import counted, percent, percentage
+from steelyard.frozen import frozen
 from steelyard.metrics.table import Table, clusters_in_words
 from steelyard.records import RunHeader, RunState, Verdict
 from steelyard.stats.arrays import RESAMPLES, SEED, Array
@@ -436,7 +437,7 @@ def _without_contents(a: ComparedRun, b: ComparedRun) -> tuple[NotCompared, ...]
 _SPREAD = np.uint64(0x9E37_79B9_7F4A_7C15)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PooledChange:
     """A figure in earlier runs and now, over the samples whose case and variant both have."""
 

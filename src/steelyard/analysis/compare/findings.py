@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from steelyard.analysis.compare.model import (
 )
 from steelyard.analysis.compare.pairing import ComparedRun, Pairing
 from steelyard.analysis.findings import places_of
+from steelyard.frozen import frozen
 from steelyard.metrics.table import FORMAT, Table
 from steelyard.stats.arrays import Array, distinct, translated
 from steelyard.store.base import Store
@@ -29,7 +29,7 @@ from steelyard.suite.models import SuiteModel
 MOST_CONFUSIONS = 300
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hit:
     """The findings of one run that are in comparable samples."""
 
@@ -252,7 +252,7 @@ _JUDGED = ("dimension", "flag")
 _MOST_LOOKED_AT = 200
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NewConfusion:
     """One thing that was taken for another."""
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from steelyard.analysis.compare.pairing import CommonCases, ComparedRun, Pairing, units_of
 from steelyard.analysis.summary import arm_of
 from steelyard.analysis.wording import percentage
+from steelyard.frozen import frozen
 from steelyard.records import Anchors, Mode
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Estimate, Z, settled, student
@@ -23,7 +24,7 @@ _WIDEST = 1.0
 """No share moves by more; a difference of two such moves can, and then its own value is the end."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Moving:
     """A figure with what each case adds to its deviation; sums and differences of such have their own."""
 
@@ -112,7 +113,7 @@ _MOST_UNCOVERED = 0.1
 """Of the judged pairs; where anchors are silent about more, a drift has not been measured."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Drift:
     """What is known of how the same judge reads the same answers in both runs."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import lru_cache
 from itertools import chain
 from typing import Any
@@ -15,6 +15,7 @@ import numpy as np
 from steelyard.analysis.compare.findings import Findings
 from steelyard.analysis.compare.model import MetricChange, Moved, NotCompared, lacking
 from steelyard.analysis.compare.pairing import ComparedRun, Pairing
+from steelyard.frozen import frozen
 from steelyard.metrics.aggregate import proportions
 from steelyard.metrics.expressions import parse_gate
 from steelyard.metrics.registry import Aggregate, Compared, Level, Metric, Names, metric, metrics
@@ -53,7 +54,7 @@ UNTOUCHED = frozenset({"latency", "spending", "failures"})
 """Groups of figures that no scorer, rule or truth has a part in."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Figure:
     """One figure as a column a side, a value for each pair; NaN where it is not known.
 
@@ -112,7 +113,7 @@ def _random_numbers(n: int) -> Array:
     return np.random.default_rng(SEED).standard_normal(n)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BoundedChange(MetricChange):
     """A change with what is for sure of it; None of a figure whose scale has no ends."""
 
@@ -155,7 +156,8 @@ class Cut:
         if below is not None:
             scale = SHARES if figure.unit == "share" else NOT_NEGATIVE
             below = np.where(available, below, np.nan)
-            return [proportion.estimate for proportion in proportions(self.groups, values, below, scale)]
+            ratios = proportions(self.groups, values, below, scale)
+            return [replace(item, numerator=None, denominator=None, mean_of=None) for item in ratios]
         if figure.point is not None:
             return [row[0] for row in self.groups.quantiles(values, [figure.point], at_least)]
         if figure.rate:

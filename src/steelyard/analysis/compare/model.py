@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from steelyard.analysis.compare.attribution_model import Attribution
+from steelyard.frozen import frozen
 from steelyard.records import RunHeader
 from steelyard.stats.intervals import Estimate
 
 # What two runs do not share, so that no figure can be made of it.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NotCompared:
     """One thing that was left out of a comparison."""
 
@@ -36,7 +37,7 @@ def lacking(what: str, name: str = "", *, a_has_it: bool) -> NotCompared:
 # What changed in the expectations from run A to run B: plain data that every report is a view of.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CheckMove:
     """One check of one case under one variant that holds in one run and is broken in the other."""
 
@@ -50,7 +51,7 @@ class CheckMove:
     n_b: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CheckMoves:
     """How many checks moved, and the first 50 of them."""
 
@@ -58,7 +59,7 @@ class CheckMoves:
     lines: tuple[CheckMove, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CellMoves:
     """How many cells (cases under a variant) moved, and the first 50 of them as case and variant."""
 
@@ -66,7 +67,7 @@ class CellMoves:
     names: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChecksChange:
     """What became of every check that both runs have, in cells with the same question and truth.
 
@@ -160,7 +161,7 @@ class Part(StrEnum):
     """Said, and blocks nothing: what it touches is excluded, or it touches nothing."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SignatureChange:
     """One part of the signature that is another in B, in words."""
 
@@ -176,7 +177,7 @@ class SignatureChange:
     n_cases: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SignaturePair:
     """Everything about how the two runs were made that differs, what blocks a verdict first."""
 
@@ -195,7 +196,7 @@ class SignaturePair:
         return tuple(change for change in self.changes if change.means is Part.SUBJECT)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PairLine:
     """One sample as the lists name it, with its scores (0 to 1) in A and in B; None where it has none."""
 
@@ -206,7 +207,7 @@ class PairLine:
     b: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PairList:
     """How many samples, of how many cases, and the first 50 of them."""
 
@@ -216,7 +217,7 @@ class PairList:
     """In order of id, variant and repeat; `rose` and `fell` begin with those that moved most."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pairs:
     """What became of every sample. `fixed`, `broken` and `unchanged` are all comparable pairs; so are `rose`, `fell`
     and `level`; `not_comparable` are all others, each under one reason."""
@@ -249,7 +250,7 @@ class Pairs:
         return sum(item.count for item in self.not_comparable.values())
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MetricChange:
     """One figure in A and in B, over comparable pairs."""
 
@@ -310,7 +311,7 @@ class MetricChange:
     """Over several runs a side, the figures of run A and run B alone."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SliceChange:
     """One group of comparable pairs: a category, a difficulty, a variant, a tag."""
 
@@ -325,7 +326,7 @@ class SliceChange:
     """Pass rate (with a pass rule), average and the components."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CodeChange:
     """How often one code was found in comparable samples."""
 
@@ -338,7 +339,7 @@ class CodeChange:
     standing: Standing
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Confusion:
     """One thing taken for another: how often `got` came where `expected` belonged."""
 
@@ -350,7 +351,7 @@ class Confusion:
     standing: Standing
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Confusions:
     """Every pair that was confused in comparable samples. Counts are of all; the list holds those that moved most."""
 
@@ -362,7 +363,7 @@ class Confusions:
     """New ones, then resolved ones, then others, each by how much they moved; all of them up to a few hundred."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SectionChange:
     """What was found in one section of the texts."""
 
@@ -375,7 +376,7 @@ class SectionChange:
     codes: tuple[CodeChange, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Headline:
     """The answer: better, worse, the same, or cannot tell; and how sure that is."""
 
@@ -394,7 +395,7 @@ class Headline:
     """What is wrong with a run itself: it is SUSPECT, INVALID, unfinished or partial. The sentence ends with it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LengthEffect:
     """How much of the difference between two judged runs is associated with the length of their answers; see
     `analysis/compare/length.py`. Differences are of the average score (0 to 1), and `n` is cases."""
@@ -418,7 +419,7 @@ class LengthEffect:
         return part / total
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unpaired:
     """The figures of two runs that have no pair, side by side, each over all samples of its own run."""
 
@@ -429,7 +430,7 @@ class Unpaired:
     `difference` has the interval of two independent figures; nothing is better or worse."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Comparison:
     """Everything that changed from run A to run B."""
 

@@ -6,7 +6,7 @@ import hashlib
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from functools import cached_property, partial
 from itertools import islice
@@ -18,6 +18,7 @@ from steelyard.analysis.compare.model import MOST_LISTED, PairLine, PairList, Pa
 from steelyard.analysis.summary import answers_from, is_reading, reused_answers, same_system
 from steelyard.analysis.wording import cached_in_words, provider_cached_in_words
 from steelyard.errors import RunNotFound
+from steelyard.frozen import frozen
 from steelyard.metrics.own import RunData, load_metrics
 from steelyard.metrics.registry import NONE
 from steelyard.metrics.table import Table
@@ -36,7 +37,7 @@ _LOOKED_AT = 200
 _MOST_RUNS = 20
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rescored:
     """What recorded answers, rescored, show to be the same in two runs although it has changed."""
 
@@ -52,7 +53,7 @@ class Rescored:
     """How many of these cases have another result by the other run's truth, in A or in B."""
 
 
-@dataclass(frozen=True)
+@frozen
 class ComparedRun:
     """A run with everything a comparison looks at; without `contents` nobody knows its questions, truth or texts."""
 
@@ -151,7 +152,7 @@ _PAGE = 500
 SAME_CASE, OTHER_QUESTION, OTHER_TRUTH = range(3)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommonCases:
     """The cases of two runs side by side."""
 
@@ -324,7 +325,7 @@ def _groups(case: Case) -> dict[str, Any]:
 # Pairs the samples of two runs by case, variant and repeat, and says of every sample what became of it.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pairing:
     """Positions of comparable samples in A and in B, side by side, and what is not comparable."""
 
@@ -413,7 +414,7 @@ def pair(a: ComparedRun, b: ComparedRun, cases: CommonCases, *, allow_mismatch: 
     return Pairing(*paired, a.columns.case[paired[0]].astype(np.int64), excluded, asked)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WithDropped:
     """The comparable pairs of two runs and, as pairs, the samples of A of whose case B has none: dropped, or asked as
     another question."""
@@ -574,7 +575,7 @@ class PairKind(StrEnum):
     NOT_COMPARABLE = "not-comparable"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PairOrder:
     """Pairs in the order in which one looks at them: the largest move of the score first, then what is not comparable,
     then what did not move. Of each kind only the first are listed."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import fmean, variance
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from steelyard.analysis.compare.signatures import loads
 from steelyard.analysis.findings import top_confusions
 from steelyard.analysis.judge.corrected import labels_of
 from steelyard.analysis.summary import arm_of, same_system, stored_summary, summarise_stored
+from steelyard.frozen import frozen
 from steelyard.metrics.registry import CORRECTED, NONE, metric
 from steelyard.metrics.table import cut
 from steelyard.records import AtLeast, Outcome, RunHeader
@@ -172,7 +173,7 @@ _MEANS = ("latency.mean", "cost")
 """Figures that hold paired case by case between interleaved arms; medians rejected up to 15 of 100 simulated A/A."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunTest:
     """The difference between two groups of runs, tested with the run as the unit."""
 

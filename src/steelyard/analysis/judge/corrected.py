@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from steelyard.analysis.judge.votes import (
     why_labels_cannot_tell,
 )
 from steelyard.analysis.wording import percent
+from steelyard.frozen import frozen
 from steelyard.metrics.own import LabelledPasses, RunData
 from steelyard.stats.arrays import Array
 from steelyard.stats.groups import share
@@ -54,7 +55,7 @@ _MAX_NAMED = 10
 """The texts without labels that a message names."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunLabels:
     """The labels of one run."""
 
@@ -331,7 +332,7 @@ class LabelColumns:
         return replace(result, message=why) if why else result
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Trait:
     """One characteristic by which texts are compared: its columns, and what they are of."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from steelyard.analysis.judge.model import Judged
@@ -20,6 +20,7 @@ from steelyard.analysis.judge.votes import (
 )
 from steelyard.analysis.model import MAX_REBUTTALS, BoundFigure, JudgeFigures, Rebuttal, UsualScore
 from steelyard.failures import failure_reason
+from steelyard.frozen import frozen
 from steelyard.metrics.own import RunData, Thing
 from steelyard.metrics.registry import Aggregate, At, Contributions, Level, Reported
 from steelyard.records import Judgement, Mode, Sample, Vote
@@ -119,7 +120,7 @@ def _if_answered(hit: Callable[[Vote], bool]) -> VoteValue:
     return lambda vote, _: None if is_unanswered(vote) else float(hit(vote))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class VoteShare:
     """A share of the judge's votes: a metric of the level of votes."""
 
@@ -203,7 +204,7 @@ def dimension_scores(judgement: Judgement, name: str, rubric: DescribedRubric) -
     return float(judgement.uncapped[name]), float(judgement.capped[name])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DimensionFigure:
     """A figure of one dimension: what a text brings, by its score as the judge gave it and after rules and checks."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -40,6 +40,7 @@ from steelyard.analysis.judge.votes import (
 )
 from steelyard.analysis.model import JudgeFigures, UsualScore
 from steelyard.analysis.wording import distinguished, in_unit
+from steelyard.frozen import frozen
 from steelyard.metrics.expressions import COMPARE, JUDGE_METRICS, Gate
 from steelyard.records import Mode, Verdict
 from steelyard.stats.agreement import agreement, allowed_agreement, flag_agreement, spearman, weighted_kappa
@@ -442,7 +443,7 @@ def _by_member(votes: Votes) -> dict[str, Array]:
     return columns
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Range:
     """A reviewer's labels of one dimension, by text."""
 

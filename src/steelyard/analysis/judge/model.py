@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import combinations
 from typing import Protocol
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from steelyard.analysis.model import Rebuttal
 from steelyard.analysis.wording import percent
+from steelyard.frozen import frozen
 from steelyard.records import Judgement, Mode, Verdict
 from steelyard.stats.agreement import (
     Agreement,
@@ -29,7 +30,7 @@ from steelyard.store.base import Spending
 # Several people's labels beside a judge: how far people agree, and whether the judge may stand for one of them.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class People:
     """What several people say of one dimension, and the judge beside them."""
 
@@ -69,7 +70,7 @@ def _kappa(first: Array, second: Array, case: Array) -> Estimate:
 PREDICTION_POWERED, LABELS_ALONE = "prediction-powered", "labels alone"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CorrectedRate:
     """What the pass rate would be, were the judge's errors those that the labeled part shows."""
 
@@ -263,7 +264,7 @@ class JudgedText(Judged, Protocol):
     def text_length(self) -> int | None: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Disagreement:
     """A text to which the judge gave a score outside the range that its reviewer allows."""
 
@@ -277,7 +278,7 @@ class Disagreement:
     """Points beyond the nearer end of the range: above 0 too high, below 0 too low."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DimensionHealth:
     """One dimension of the rubric. Scores are as the judge gave them, before any rule bound them."""
 
@@ -317,7 +318,7 @@ class DimensionHealth:
     """How many texts are outside it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FlagHealth:
     """One flag of the rubric, as the judge set it, and as it counts after the rules."""
 
@@ -331,7 +332,7 @@ class FlagHealth:
     """The same of texts that the judge flags and the reviewer does not."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Together:
     """Two dimensions, compared vote by vote."""
 
@@ -347,7 +348,7 @@ class Together:
         return self.identical or (self.correlation.value or 0.0) >= ALWAYS_TOGETHER
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SelfHealth:
     """The judge against its own instructions; shares are of votes in the main mode unless they say otherwise.
 
@@ -382,7 +383,7 @@ class SelfHealth:
     """Share of the texts with several votes whose votes are far apart."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JudgeHealth:
     """All that is known of how far a judge can be trusted."""
 
@@ -422,7 +423,7 @@ class JudgeHealth:
     """Labels and votes that are not independent: figures that stand on them show nothing."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HealthResult:
     """One threshold of the suite on one figure."""
 

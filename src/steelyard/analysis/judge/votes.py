@@ -6,7 +6,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from steelyard.analysis.judge.model import CorrectedRate, JudgedText, SelfHealth, Together
 from steelyard.analysis.model import Rebuttal
 from steelyard.errors import UsageError
+from steelyard.frozen import frozen
 from steelyard.records import Judgement, Mode, Sample, Vote
 from steelyard.scoring.extract import extract_json
 from steelyard.stats.agreement import FEWEST, krippendorff_alpha, score_correlation
@@ -33,7 +34,7 @@ Labels = Mapping[str, Label | bool]
 _ROUNDING = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DescribedRubric:
     """What analysis needs to know of a judge."""
 
@@ -412,7 +413,7 @@ FEWEST_LABELS = 20
 """On fewer texts than this even a judge without any mistake may be wrong one time in seven (rule of three: 3 / n)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JudgeCheck:
     """How far the labels of a run tell what its judge is worth."""
 

@@ -6,11 +6,11 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from steelyard.analysis.wording import in_unit
 from steelyard.decide.history import History, Trend, days, figure_by_slice
+from steelyard.frozen import frozen
 from steelyard.report.charts.base import (
     BLUE,
     DARK_VERMILLION,
@@ -39,7 +39,7 @@ _EXTRA = 5
 _WORDS = {"type": "text", "fontSize": 11}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Standing:
     """Where marks may stand: the width of the picture, the runs on its axis, and those of the trend."""
 
@@ -122,7 +122,7 @@ def _words(message: Sequence[tuple[dict[str, Any], str]], standing: Standing) ->
         yield layer([item], _WORDS | extra | {"color": color}, x=standing.x, y=height, text=text)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Words:
     """Words in a row above the picture, from `start` to `end`, with a line from them down to the mark `at`."""
 
@@ -147,7 +147,7 @@ _HEIGHT, _PANEL = 260, 84
 _SHARES = ("share", "score")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Axis:
     """The runs along the horizontal axis: all of them, those in the trends by their place among these."""
 

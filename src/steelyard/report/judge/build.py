@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from steelyard.analysis.judge.corrected import LabelColumns, RunLabels, read_labels
 from steelyard.analysis.judge.figures import Reasons
@@ -12,6 +12,7 @@ from steelyard.analysis.judge.model import HealthResult, JudgeHealth
 from steelyard.analysis.judge.votes import is_unanswered, labels_by_case, with_labelled
 from steelyard.decide.disclosures import origins_of_run
 from steelyard.errors import UsageError
+from steelyard.frozen import frozen
 from steelyard.metrics.expressions import Gate, parse_judge_threshold
 from steelyard.metrics.own import RunData
 from steelyard.records import Outcome, RunHeader, RunState, Verdict
@@ -22,7 +23,7 @@ from steelyard.suite.judge import JudgeModel
 _MOST_EXAMPLES = 3
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Example:
     """One place where a judge did something wrong."""
 
@@ -31,7 +32,7 @@ class Example:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JudgeCard:
     """All that a report card shows."""
 

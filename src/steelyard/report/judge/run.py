@@ -121,7 +121,7 @@ def _answers_given(report: Report) -> Iterator[str]:
         (REBUTTED, "the judge rebutted", "findings of scorers"),
     ):
         if (ratio := ratios.get(name)) is not None and ratio.numerator:
-            yield f"{begin} {ratio.numerator:,} of {ratio.denominator:,} {end}"
+            yield f"{begin} {ratio.sums} {end}"
 
 
 def _unchecked(report: Report) -> str:
@@ -297,8 +297,8 @@ def flags(report: Report) -> Table:
         "Flags",
         [(name, ratio) for name, ratio in rates if ratio is not None],
         ("Flag", lambda row: row[0]),
-        ("Flagged", lambda row: f"{row[1].numerator:,} of {row[1].denominator:,}"),
-        *doc.estimate(lambda row: row[1].estimate, "Share"),
+        ("Flagged", lambda row: row[1].sums),
+        *doc.estimate(lambda row: row[1], "Share"),
         selection=lambda row: Selection(code=row[0].upper()),
         signature=OF_A_RUN,
     )
@@ -327,8 +327,8 @@ def _findings_answered(report: Report) -> Iterator[tuple[str, str]]:
     for name, label in ((REBUTTED, "Findings rebutted"), (UNANSWERED, "Findings unanswered")):
         ratio = ratios.get(name)
         none = "n/a: scorers gave the judge no finding to answer"
-        counted = f"{ratio.numerator:,} of {ratio.denominator:,}" if ratio and ratio.denominator else ""
-        yield label, f"{counted} ({_share(ratio.estimate, of='text')})" if ratio and counted else none
+        counted = ratio.sums if ratio and ratio.denominator else ""
+        yield label, f"{counted} ({_share(ratio, of='text')})" if ratio and counted else none
 
 
 def judge(report: Report) -> list[tuple[str, str]]:

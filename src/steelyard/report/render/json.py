@@ -54,6 +54,8 @@ def encode_object(value: Any) -> dict[str, Any]:
     for field in dataclasses.fields(value):
         if field.metadata.get("hidden"):
             continue
+        if field.metadata.get("if_known") and getattr(value, field.name) is None:
+            continue
         item = encode(getattr(value, field.name))
         if field.metadata.get("flat"):
             data |= item

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import inf
 from statistics import median
 from typing import TYPE_CHECKING, Final, Literal
 
+from steelyard.frozen import slotted
 from steelyard.records import Box
 from steelyard.scoring.text import normalise
 from steelyard.stats.assignment import best_assignment
@@ -30,7 +30,7 @@ _NOTHING: Table = {}
 _FEW = 3
 
 
-@dataclass(slots=True)
+@slotted
 class Agreement:
     """Which items stand in the right group, how that was found out, and how many pairs of items agree (Rand).
 

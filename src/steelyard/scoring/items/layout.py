@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from math import isfinite
 from typing import Any, Final, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from steelyard.frozen import frozen, slotted
 from steelyard.records import Box
 from steelyard.scoring.base import build_answer
 from steelyard.scoring.items.boxes import Corners, Size, Units, raw_box, scale_box, units_of, write_box
@@ -198,7 +199,7 @@ _BARE: Final = frozenset((str, int, float))
 _OBJECT_KEYS: Final = {dict}
 
 
-@dataclass(slots=True)
+@slotted
 class Items:
     """The items of one document, in its order; a text, a group and a box for each.
 
@@ -216,7 +217,7 @@ class Items:
     unread: dict[int, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plan:
     """A layout's paths, taken apart and compiled."""
 

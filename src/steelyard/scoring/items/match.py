@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -20,8 +19,9 @@ from pydantic import (
     model_validator,
 )
 
-from steelyard.records import Box, Mark
-from steelyard.scoring.base import UNKNOWN, Fault, Measure, Reading, Scorer
+from steelyard.frozen import frozen
+from steelyard.records import Box, Finding, Mark
+from steelyard.scoring.base import UNKNOWN, Measure, Reading, Scorer
 from steelyard.scoring.items.groups import (
     Agreement,
     Grouping,
@@ -63,6 +63,8 @@ def _code(given: str) -> str:
 
 
 Code = Annotated[str, AfterValidator(_code)]
+Fitting = Finding | tuple[Finding, ...]
+"""The finding for an error, or one per code that fits it."""
 
 
 class ItemCodes(BaseModel):
@@ -90,7 +92,7 @@ class ItemCodes(BaseModel):
     wrong_group: Code = Field(default="WRONG_GROUP", description="A matched item that is in the wrong group.")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rules:
     """How items are compared."""
 
@@ -123,8 +125,8 @@ def read_all_found(truth: Side, got: Side, matching: Matching, rules: Rules) -> 
             return None
         message = f"; {words}"
     n = len(true.texts)
-    faults = _misread(truth, got, matching, rules) if matching.alike else ()
-    right = n - len(faults)
+    findings = _misread(truth, got, matching, rules) if matching.alike else ()
+    right = n - len(findings)
     grouped, pairs = (n, n * (n - 1) // 2) if rules.has_groups else (0, 0)
     counts = {
         "visible": n,
@@ -138,7 +140,7 @@ def read_all_found(truth: Side, got: Side, matching: Matching, rules: Rules) -> 
         "pairs": pairs,
         "pairs_agreed": pairs,
     }
-    return Reading(right / n, None, None, f"{right} of {n} right{message}", faults, counts)
+    return Reading(right / n, None, None, f"{right} of {n} right{message}", findings, counts)
 
 
 # Most photos of a suite have the same few labels, so what was found out about them is kept.
@@ -152,20 +154,29 @@ def _right_groups(kinds: Kinds, by: Grouping) -> str | None:
     return None if mapping is None else groups_in_words(by, mapping)
 
 
-def _misread(truth: Side, got: Side, matching: Matching, rules: Rules) -> tuple[Fault, ...]:
-    """The faults of items in the right group whose text is wrong."""
+def _misread(truth: Side, got: Side, matching: Matching, rules: Rules) -> tuple[Fitting, ...]:
+    """The findings for items in the right group whose text is wrong."""
     true, groups, texts, places = truth.items.texts, truth.items.groups, got.items.texts, matching.got
     worth, right_from, codes = 1 / len(true), rules.right_from, rules.codes
     wrong_text, fragment = codes.wrong_text, codes.fragment
-    faults: list[Fault] = []
+    findings: list[Fitting] = []
     for at, alike in sorted(matching.alike.items()):
         if alike < right_from:
             text = texts[places[at]]
-            fits = {wrong_text: worth}
+            fits = [wrong_text]
             if fragment and is_fragment(*truth.folder.fold([text, true[at]])):
-                fits = {fragment: worth, wrong_text: worth}
-            faults.append(Fault(fits, groups[at] or "", true[at], text, f"{100 * alike:.0f} % alike"))
-    return tuple(faults)
+                fits = [fragment, wrong_text]
+            message = f"{100 * alike:.0f} % alike"
+            findings.append(_fitting(fits, groups[at] or "", true[at], text, message, worth))
+    return tuple(findings)
+
+
+def _fitting(
+    codes: Sequence[str], group: str, true: str, text: str, message: str, gain: float, box: Box | None = None
+) -> Fitting:
+    """The finding for an error, or one finding per code if several fit it."""
+    findings = [Finding(code, group, true, text, message, gain=gain, box=box) for code in dict.fromkeys(codes)]
+    return findings[0] if len(findings) == 1 else tuple(findings)
 
 
 # The items of one answer compared with the true ones: what is right, and every error with the codes that fit it.
@@ -194,12 +205,12 @@ def compare(truth: Side, got: Side, rules: Rules) -> Reading:
 def _where_none_are_due(items: Items, rules: Rules) -> Reading:
     """The answer counts as one item, which is right when it reports none."""
     n, right = len(items.texts), int(not items.texts)
-    faults = tuple(
-        Fault({rules.codes.extra: 1 / n}, group or "", None, text, "not in the truth", box)
+    findings = tuple(
+        Finding(rules.codes.extra, group or "", None, text, "not in the truth", gain=1 / n, box=box)
         for text, group, box in zip(items.texts, items.groups, items.boxes, strict=True)
     )
     counts = no_counts(0) | dict.fromkeys(("matched", "read", "correct"), right) | {"reported": n, "extra": n}
-    return Reading(float(right), None, None, f"no items are due, {n} reported", faults, counts)
+    return Reading(float(right), None, None, f"no items are due, {n} reported", findings, counts)
 
 
 class _Comparison:
@@ -246,13 +257,13 @@ class _Comparison:
             misplaced = {at for at, right in zip(matching.expected, agreed.right, strict=True) if not right}
         wrong = sorted({*misread, *misplaced})
         n_correct = matched - len(wrong)
-        faults = list(self._wrong(wrong, misplaced, 1 / whole)) if wrong else []
+        findings: list[Fitting] = list(self._wrong(wrong, misplaced, 1 / whole)) if wrong else []
         if matching.missed:
-            faults += self._missed(1 / whole)
+            findings += self._missed(1 / whole)
         n_leftover = 0
         if n_extra:
             extras, n_leftover = self._extras(n_correct, whole)
-            faults += extras
+            findings += extras
         counts = {
             "visible": visible,
             "reported": len(self.got.items.texts),
@@ -268,15 +279,15 @@ class _Comparison:
         if self.got.items.n_boxes:
             counts |= {"boxes": self.got.items.n_boxes, "boxes_unread": len(self.got.items.unread)}
         marks = tuple(self._marks(set(wrong))) if any(self.truth.items.boxes) or any(self.got.items.boxes) else ()
-        return Reading(n_correct / whole, None, None, self._note(n_correct), tuple(faults), counts, marks)
+        return Reading(n_correct / whole, None, None, self._note(n_correct), tuple(findings), counts, marks)
 
     def _marks(self, wrong: set[int]) -> Iterator[Mark]:
         for at, by in zip(self.matching.expected, self.matching.got, strict=True):
             if at not in wrong and (box := self._box(at, by)) is not None:
                 yield Mark(box, self.truth.items.texts[at])
 
-    def _wrong(self, wrong: Sequence[int], misplaced: Collection[int], worth: float) -> Iterator[Fault]:
-        """The faults of matched items. Fixing one of two errors in an item would not yet make it right."""
+    def _wrong(self, wrong: Sequence[int], misplaced: Collection[int], worth: float) -> Iterator[Fitting]:
+        """The findings for matched items. Fixing one of two errors in an item would not yet make it right."""
         matching, codes_of, true, stated = self.matching, self.rules.codes, self.truth.items, self.got.items
         # Where nothing was missed, an item's number is also that of its pair.
         places = dict(zip(matching.expected, matching.got, strict=True)) if matching.missed else matching.got
@@ -284,21 +295,21 @@ class _Comparison:
             by, alike = places[at], matching.alike.get(at, 1.0)
             wrong_text, wrong_group = alike < self.rules.right_from, at in misplaced
             gain = 0.0 if wrong_text and wrong_group else worth
-            codes: dict[str, float] = {}
+            codes: list[str] = []
             message = ""
             if wrong_text:
                 if codes_of.fragment and is_fragment(*self.truth.folder.fold([stated.texts[by], true.texts[at]])):
-                    codes[codes_of.fragment] = gain
-                codes[codes_of.wrong_text] = gain
+                    codes.append(codes_of.fragment)
+                codes.append(codes_of.wrong_text)
                 message = f"{100 * alike:.0f} % alike"
             if wrong_group:
-                codes[codes_of.wrong_group] = gain
+                codes.append(codes_of.wrong_group)
                 where = self._where(true.groups[at], by)
                 message = f"{message}; {where}" if message else where
             box = stated.boxes[by] or true.boxes[at]
-            # A text that is right however it was written is not what the fault is about.
+            # A text that is right however it was written is not what the finding is about.
             text = stated.texts[by] if wrong_text else true.texts[at]
-            yield Fault(codes, true.groups[at] or "", true.texts[at], text, message, box)
+            yield _fitting(codes, true.groups[at] or "", true.texts[at], text, message, gain, box)
 
     def _where(self, true: str | None, by: int) -> str:
         text, unread = self.got.items.groups[by], self.got.items.unread
@@ -309,14 +320,15 @@ class _Comparison:
         taken = "" if meant is None or meant == text else f" (taken for {meant})"
         return f"in {text}{taken}, belongs to {true}"
 
-    def _missed(self, worth: float) -> Iterator[Fault]:
+    def _missed(self, worth: float) -> Iterator[Finding]:
         true = self.truth.items
-        codes = {self.rules.codes.missed: worth}
+        code, message = self.rules.codes.missed, "not in the answer"
         for at in self.matching.missed:
-            yield Fault(codes, true.groups[at] or "", true.texts[at], None, "not in the answer", true.boxes[at])
+            group, box = true.groups[at] or "", true.boxes[at]
+            yield Finding(code, group, true.texts[at], None, message, gain=worth, box=box)
 
-    def _extras(self, n_correct: int, whole: int) -> tuple[list[Fault], int]:
-        """The faults of what is too many in the answer, and how many of these are fragments of true items."""
+    def _extras(self, n_correct: int, whole: int) -> tuple[list[Finding], int]:
+        """The findings for what is too many in the answer, and how many of these are fragments of true items."""
         text, true, codes, extra = self.got.items, self.truth.items, self.rules.codes, self.matching.extra
         folded = dict(zip(extra, self.got.folder.fold([text.texts[by] for by in extra]), strict=True))
         parts = leftovers(self.truth.folded, folded, self.matching, self.got)
@@ -325,7 +337,7 @@ class _Comparison:
         code_of |= dict.fromkeys(parts, codes.leftover or codes.fragment or codes.extra)
         numbers = Counter(code_of.values())
         fragments = {folded[by] for by in parts}
-        faults: list[Fault] = []
+        findings: list[Finding] = []
         for by, code in code_of.items():
             # What all extras of this code would give back if they were gone, shared among them.
             n = numbers[code]
@@ -337,8 +349,9 @@ class _Comparison:
                 message = f"a second copy of {true.texts[second[by]]!r}"
             elif folded[by] in fragments:
                 message = "a further copy of a fragment"
-            faults.append(Fault({code: worth}, text.groups[by] or "", None, text.texts[by], message, text.boxes[by]))
-        return faults, len(parts)
+            group, box = text.groups[by] or "", text.boxes[by]
+            findings.append(Finding(code, group, None, text.texts[by], message, gain=worth, box=box))
+        return findings, len(parts)
 
     def _box(self, at: int, by: int) -> Box | None:
         return self.got.items.boxes[by] or self.truth.items.boxes[at]
@@ -460,7 +473,7 @@ class MatchItems(Scorer):
             extras_cost=self.strict,
         )
 
-    def fault_codes(self) -> Mapping[str, str]:
+    def finding_codes(self) -> Mapping[str, str]:
         results: dict[str, str] = {}
         for kind in ("extra", "copy_", "missed", "leftover", "fragment", "wrong_text", "wrong_group"):
             if code := getattr(self.codes, kind):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import repeat
 from typing import TYPE_CHECKING, Literal
 
 from rapidfuzz.distance.Indel import normalized_similarity
 from rapidfuzz.process import cdist
 
+from steelyard.frozen import slotted
 from steelyard.scoring.items.groups import best_mapping, folded_label
 from steelyard.scoring.items.layout import Items
 from steelyard.scoring.text import Folder, has_key, has_phrase, key_of
@@ -226,7 +227,7 @@ def _of_word(char: str) -> bool:
 _NOWHERE = -1
 
 
-@dataclass(slots=True)
+@slotted
 class Matching:
     """Which item was found where, in the order of the expected items, and what is left on each side."""
 
@@ -434,7 +435,7 @@ How = Literal["label", "mapping"]
 Contents = tuple[tuple[str, str], ...]
 
 
-@dataclass(slots=True)
+@slotted
 class _Text:
     """One answered text with copies to spare: the pairs it stands in, and all the places where it was answered."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+from steelyard.frozen import frozen
 from steelyard.scoring.spans.read import LostSpan, Spans, TextSpan
 from steelyard.stats.assignment import best_assignment
 
@@ -19,7 +19,7 @@ _SAME_ROLE = 1e-7
 """What the same role adds to an overlap: it decides between equal ones and nothing else."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SpanMatching:
     """Which span was found where. All numbers are positions in the two sequences that were matched."""
 
@@ -175,7 +175,7 @@ Kind = Literal["missed", "extra", "wrong_role", "too_fine", "too_coarse", "dupli
 KINDS: tuple[Kind, ...] = ("missed", "extra", "wrong_role", "too_fine", "too_coarse", "duplicate")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SpanError:
     """One error: the answer's span (None for a missed one) and the gold spans it is about."""
 
@@ -310,7 +310,7 @@ Matched = tuple[TextSpan, TextSpan]
 """A gold span and the answer's span that is paired with it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Figures:
     """Precision, recall and F1, each None when it would be a ratio of nothing."""
 
@@ -343,7 +343,7 @@ class Figures:
         return Figures(self.right + other.right, self.answered + other.answered, self.gold + other.gold)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SchemeCounts:
     """The spans of one scheme, each with its index: what is counted can be looked at."""
 
@@ -361,7 +361,7 @@ class SchemeCounts:
         return Figures(right, paired + len(self.spurious), paired + len(self.missed))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SpanComparison:
     """The spans of an answer beside the gold ones: who is paired with whom, and every error by name."""
 
@@ -444,7 +444,7 @@ def micro(parts: Iterable[Figures]) -> Figures:
     return sum(parts, Figures(0.0, 0, 0))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mean:
     """A mean and how many values it stands on; None of none."""
 

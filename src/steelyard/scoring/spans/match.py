@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Self
@@ -24,8 +24,9 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 
-from steelyard.records import Claim
-from steelyard.scoring.base import UNKNOWN, Fault, MeanMeasure, Measure, Reading, Scorer
+from steelyard.frozen import frozen, slotted
+from steelyard.records import Claim, Finding
+from steelyard.scoring.base import UNKNOWN, MeanMeasure, Measure, Reading, Scorer
 from steelyard.scoring.items.match import Code
 from steelyard.scoring.spans.compare import KINDS, SCHEMES, Figures, Scheme, SpanComparison, SpanError, compare_spans
 from steelyard.scoring.spans.read import (
@@ -226,15 +227,15 @@ class Categories(BaseModel):
         return lru_cache(maxsize=4096)(lambda role: role.partition(up_to)[0])
 
 
-# The errors of spans as faults: each with its place, what was expected, and what fixing it would gain.
+# The errors of spans as findings: each with its place, what was expected, and what fixing it would gain.
 
 _LONGEST_QUOTE = 300
-_FEW_FAULTS = 5
+_FEW_GOLDS = 5
 _WHOLE_SPAN = {"strict": 1.0, "exact": 1.0, "partial": 0.5, "type": 0.0}
 """What a pair with the right role gains when its boundaries are fixed."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Naming:
     """The suite's codes by kind of error, and how it names the place of a span on each side."""
 
@@ -244,19 +245,18 @@ class Naming:
     gold_place: Callable[[int], str]
 
 
-def span_faults(span_comparison: SpanComparison, scheme: Scheme, naming: Naming) -> Iterator[Fault]:
-    """A fault for every error, for every span without a place, and for every one that had to be moved."""
+def span_findings(span_comparison: SpanComparison, scheme: Scheme, naming: Naming) -> Iterator[Finding]:
+    """A finding for every error, for every span without a place, and for every one that had to be moved."""
     figures = span_comparison.figures(scheme)
     for error in span_comparison.errors:
-        yield _fault(error, gain_of(error, figures, scheme), naming)
+        yield _finding(error, gain_of(error, figures, scheme), naming)
     for lost in span_comparison.answer.lost:
         yield _lost(lost, _gain(figures, 0.0, -1), naming)
     misplaced = naming.codes.get("misplaced")
     for span in span_comparison.answer.placed if misplaced else ():
         if span.misplaced and misplaced:
-            yield _at(
-                span, Fault({misplaced: 0.0}, naming.answer_place(span.index), None, _cut(span.text), span.misplaced)
-            )
+            place = naming.answer_place(span.index)
+            yield _at(span, Finding(misplaced, place, None, _cut(span.text), span.misplaced))
 
 
 def gain_of(error: SpanError, figures: Figures, scheme: Scheme) -> float:
@@ -295,27 +295,28 @@ def claims(span_comparison: SpanComparison, category_of: Callable[[str], str]) -
     )
 
 
-def _fault(error: SpanError, gain: float, naming: Naming) -> Fault:
+def _finding(error: SpanError, gain: float, naming: Naming) -> Finding:
     text, kind = error.answer, error.kind
-    codes = {naming.codes[kind]: gain}
+    code = naming.codes[kind]
     if text is None:
         true = error.gold[0]
         message = _with_role(true, "not in the answer")
-        return _at(true, Fault(codes, naming.gold_place(true.index), _cut(true.text), None, message))
+        return _at(true, Finding(code, naming.gold_place(true.index), _cut(true.text), None, message, gain=gain))
     place = naming.answer_place(text.index)
     if kind == "wrong_role":
         true = error.gold[0]
         message = repr(_cut(text.text)) + ("" if _same_boundaries(error) else f", for {_cut(true.text)!r}")
-        return _at(text, Fault(codes, place, true.role, text.role, message))
+        return _at(text, Finding(code, place, true.role, text.role, message, gain=gain))
     expected = (
-        None if kind in ("extra", "duplicate") else " | ".join(_cut(true.text) for true in error.gold[:_FEW_FAULTS])
+        None if kind in ("extra", "duplicate") else " | ".join(_cut(true.text) for true in error.gold[:_FEW_GOLDS])
     )
-    return _at(text, Fault(codes, place, expected, _cut(text.text), _with_role(text, _about(error, naming))))
+    message = _with_role(text, _about(error, naming))
+    return _at(text, Finding(code, place, expected, _cut(text.text), message, gain=gain))
 
 
 def _about(error: SpanError, naming: Naming) -> str:
-    golds = ", ".join(naming.gold_place(true.index) for true in error.gold[:_FEW_FAULTS])
-    golds += f" and {len(error.gold) - _FEW_FAULTS} more" if len(error.gold) > _FEW_FAULTS else ""
+    golds = ", ".join(naming.gold_place(true.index) for true in error.gold[:_FEW_GOLDS])
+    golds += f" and {len(error.gold) - _FEW_GOLDS} more" if len(error.gold) > _FEW_GOLDS else ""
     if error.kind == "extra":
         return "not in the truth"
     if error.kind == "duplicate":
@@ -323,16 +324,16 @@ def _about(error: SpanError, naming: Naming) -> str:
     return f"only a piece of {golds}" if error.kind == "too_fine" else f"more than {golds}"
 
 
-def _lost(span: LostSpan, gain: float, naming: Naming) -> Fault:
+def _lost(span: LostSpan, gain: float, naming: Naming) -> Finding:
     code = naming.codes.get("misplaced") if span.misplaced else None
     message = _with_role(span, span.why)
     place = naming.answer_place(span.index)
-    return Fault({code or naming.codes["extra"]: gain}, place, None, _cut(span.text) or None, message)
+    return Finding(code or naming.codes["extra"], place, None, _cut(span.text) or None, message, gain=gain)
 
 
-def _at(span: TextSpan, fault: Fault) -> Fault:
-    fault.span, fault.section = (span.start, span.end), span.section
-    return fault
+def _at(span: TextSpan, finding: Finding) -> Finding:
+    finding.span, finding.section = (span.start, span.end), span.section
+    return finding
 
 
 def _same_boundaries(error: SpanError) -> bool:
@@ -376,7 +377,7 @@ _WORD = re.compile(r"\w+")
 _FEW = 3
 
 
-@dataclass(slots=True)
+@slotted
 class _Gold:
     """The gold spans of one case with its text, read once."""
 
@@ -465,7 +466,7 @@ class MatchSpans(Scorer):
         """The scheme that the value is of."""
         return "strict" if self.strict else self.value
 
-    def fault_codes(self) -> Mapping[str, str]:
+    def finding_codes(self) -> Mapping[str, str]:
         results: dict[str, str] = {}
         for kind in SpanCodes.model_fields:
             if code := getattr(self.codes, kind):
@@ -497,7 +498,7 @@ class MatchSpans(Scorer):
         return Reading(
             span_comparison.figures(self.scheme).value,
             note=self._note(span_comparison),
-            faults=tuple(span_faults(span_comparison, self.scheme, self._naming)),
+            findings=tuple(span_findings(span_comparison, self.scheme, self._naming)),
             counts=self._counts(span_comparison),
             claims=claims(span_comparison, self.categories.of),
         )

@@ -6,13 +6,13 @@ import math
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
 from typing import Any, Final, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from steelyard.frozen import frozen
 from steelyard.records import Span
 from steelyard.scoring.base import build_answer
 from steelyard.suite.case import EVERY, MISSING, Getter, compile_path, split_path
@@ -172,7 +172,7 @@ _LONGEST_QUOTE = 60
 _PARTS = ("text", "start", "end", "role", "confidence")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextSpan:
     """A piece of a text with its role. Offsets are in code points; `index` is its position in the list it came from."""
 
@@ -187,7 +187,7 @@ class TextSpan:
     """Why the offsets it came with are not its own, in words; it was then put where its text is."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LostSpan:
     """What stood in a list of spans and has no place in the text."""
 
@@ -200,7 +200,7 @@ class LostSpan:
     """What is wrong with the offsets it came with, in words; "" when it came without."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Spans:
     """All spans of one list: those that have a place in the text, and those that have none."""
 

@@ -54,7 +54,7 @@ def build_taxonomy(
     declared = {kind.code: kind for kind in part.taxonomy}
     for component in components:
         # A scorer that a Python suite brought along need not have all that ours have.
-        codes = component.scorer.fault_codes() if hasattr(component.scorer, "fault_codes") else {}
+        codes = component.scorer.finding_codes() if hasattr(component.scorer, "finding_codes") else {}
         for code, about in codes.items():
             declared.setdefault(code, FindingKind(code=code, about=about))
         if not codes:
@@ -81,7 +81,7 @@ def given_codes(suite: SuiteModel) -> list[str]:
         component.scorer_name not in available for component in suite.computed
     ):
         return [kind.code for kind in suite.taxonomy]
-    given = [code for component in suite.computed for code in component.scorer.fault_codes() or (component.code,)]
+    given = [code for component in suite.computed for code in component.scorer.finding_codes() or (component.code,)]
     judged = [dimension_code(name) for name in judge.rubric.names] if judge else []
     return list(dict.fromkeys([*given, *judged, FORMAT]))
 

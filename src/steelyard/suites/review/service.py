@@ -8,16 +8,21 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import hmac
 import json
 import os
 import sys
 import time
-from collections import Counter
-from collections.abc import Sequence
+import traceback
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any
+from urllib.parse import parse_qsl, unquote
 
-from aiohttp import web
+import httptools
 
 from .reviewing import review
 from .standards import standards_of, strictnesses
@@ -39,6 +44,92 @@ class Refused(Exception):
         self.status, self.code, self.message = status, code, message
 
 
+@dataclass(slots=True)
+class Request:
+    """An HTTP request, read to its end; of a body that is too large only the length is kept."""
+
+    method: str = ""
+    target: bytes = b""
+    headers: dict[str, str] = field(default_factory=dict)
+    """By name in lower case."""
+    body: bytearray = field(default_factory=bytearray)
+    length: int = 0
+    """Bytes of the body that were sent."""
+    keep_alive: bool = False
+
+    @property
+    def path(self) -> str:
+        return unquote((httptools.parse_url(self.target).path or b"/").decode())
+
+    @property
+    def query(self) -> dict[str, str]:
+        """The first value of each parameter."""
+        query = (httptools.parse_url(self.target).query or b"").decode("utf-8", "replace")
+        return dict(reversed(parse_qsl(query, keep_blank_values=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What a request is answered with: JSON, or text where the service itself failed."""
+
+    status: int
+    body: Any
+
+    def encoded(self, request: Request) -> bytes:
+        """The response as it is sent: without the body to HEAD."""
+        is_text = isinstance(self.body, str)
+        content = (self.body if is_text else json.dumps(self.body)).encode()
+        head = (
+            f"HTTP/1.1 {self.status} {HTTPStatus(self.status).phrase}\r\n"
+            f"Content-Type: {'text/plain' if is_text else 'application/json'}; charset=utf-8\r\n"
+            f"Content-Length: {len(content)}\r\n"
+            f"Connection: {'keep-alive' if request.keep_alive else 'close'}\r\n\r\n"
+        )
+        return head.encode() + (b"" if request.method == "HEAD" else content)
+
+
+class Connection:
+    """Reads the requests of one connection, in turn. The methods named `on_` are called by the parser."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+        self._parser = httptools.HttpRequestParser(self)
+        self._current = Request()
+        self._complete: deque[Request] = deque()
+
+    async def next(self) -> Request | None:
+        """The next request; None when the client has closed. httptools.HttpParserError for what is no HTTP."""
+        while not self._complete:
+            data = await self._reader.read(65_536)
+            if not data:
+                return None
+            self._parser.feed_data(data)
+        return self._complete.popleft()
+
+    def on_message_begin(self) -> None:
+        self._current = Request()
+
+    def on_url(self, url: bytes) -> None:
+        self._current.target += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._current.headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+
+    def on_headers_complete(self) -> None:
+        self._current.method = self._parser.get_method().decode()
+        if self._current.headers.get("expect", "").lower() == "100-continue":
+            self._writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    def on_body(self, data: bytes) -> None:
+        self._current.length += len(data)
+        if self._current.length <= _LARGEST_BODY:
+            self._current.body += data
+
+    def on_message_complete(self) -> None:
+        self._current.keep_alive = self._parser.should_keep_alive()
+        self._complete.append(self._current)
+
+
 class Service:
     """Answers requests; counts reviews, as some faults begin after so many."""
 
@@ -49,72 +140,108 @@ class Service:
         self._reviews = 0
         self._seen: Counter[str] = Counter()
 
-    def app(self) -> web.Application:
-        """The service as an application of aiohttp."""
-        app = web.Application(client_max_size=_LARGEST_BODY)
-        app.router.add_get("/health", self.health)
-        app.router.add_post("/v1/review", self.review)
-        return app
+    @contextlib.asynccontextmanager
+    async def listening(self, host: str, port: int) -> AsyncIterator[int]:
+        """The port on which requests are answered until the end of the block; 0 takes any free one."""
+        server = await asyncio.start_server(self._connected, host, port)
+        try:
+            yield server.sockets[0].getsockname()[1]
+        finally:
+            server.close()
 
-    async def health(self, _: web.Request) -> web.Response:
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer the requests of one connection, one after the other."""
+        connection = Connection(reader, writer)
+        try:
+            while (request := await connection.next()) is not None:
+                writer.write((await self.answer(request)).encoded(request))
+                await writer.drain()
+                if not request.keep_alive:
+                    break
+        except httptools.HttpParserError as error:
+            writer.write(_refusal(Refused(400, "INVALID_HTTP", str(error))).encoded(Request()))
+        except (ConnectionError, asyncio.CancelledError):
+            pass  # the client is gone, or the service ends
+        finally:
+            writer.close()
+
+    async def answer(self, request: Request) -> Response:
+        """The answer to any request."""
+        routes = {"/health": ("GET", self._health), "/v1/review": ("POST", self._review)}
+        try:
+            if request.path not in routes:
+                raise Refused(404, "NOT_FOUND", "there is GET /health and POST /v1/review")
+            method, respond = routes[request.path]
+            if request.method != method and (request.method, method) != ("HEAD", "GET"):
+                raise Refused(405, "METHOD_NOT_ALLOWED", f"{request.path} takes {method}")
+            return await respond(request)
+        except Refused as refused:
+            return _refusal(refused)
+        except httptools.HttpParserError as error:
+            return _refusal(Refused(400, "INVALID_HTTP", str(error)))
+        except Exception:  # noqa: BLE001 - a defect of one answer is not the end of the service
+            traceback.print_exc()
+            return _CRASHED
+
+    async def _health(self, _: Request) -> Response:
         """Whether the model is connected: 200 when it is, else 503."""
         connected = self._is_ready
         body = {"status": "ok" if connected else "starting", "model_connected": connected, "model_id": MODEL_ID}
-        return web.json_response(body, status=200 if connected else 503)
+        return Response(200 if connected else 503, body)
 
-    async def review(self, request: web.Request) -> web.Response:
-        """The observations on the document that was sent, or why it is refused."""
+    async def _review(self, request: Request) -> Response:
+        """The observations on the document that was sent; Refused when it is not reviewed."""
         began = time.monotonic()
-        try:
-            switches = self._of_call(request)
-            asked = await self._asked(request)
-        except Refused as refused:
-            body = {"error": {"code": refused.code, "message": refused.message}}
-            return web.json_response(body, status=refused.status)
-        self._count_or_break(switches)
+        switches = self._of_call(request)
+        asked = self._asked(request)
+        self._reviews += 1
+        if switches.die_after is not None and self._reviews > switches.die_after:
+            os._exit(70)
+        if switches.crash_after is not None and self._reviews > switches.crash_after:
+            return _CRASHED
         await asyncio.sleep(waiting_time(switches))
         if switches.masked_404 or switches.masked_silent:
-            return web.json_response(_masked(began, silent=switches.masked_silent))
+            return Response(200, _masked(began, silent=switches.masked_silent))
         observations: Sequence[dict[str, Any]] = await _reviewed(asked)
         if switches.unstable:
             self._seen[asked["content"]] += 1
             observations = shaken(observations, switches, asked["content"], self._seen[asked["content"]])
         usage = {"input_tokens": _tokens(asked["content"]), "output_tokens": _tokens(json.dumps(observations))}
         meta = {"model_id": MODEL_ID, "latency_ms": _milliseconds(began), "usage": usage}
-        return web.json_response({"observations": observations, "meta": meta, "errors": []})
+        return Response(200, {"observations": observations, "meta": meta, "errors": []})
 
     @property
     def _is_ready(self) -> bool:
         return time.monotonic() - self._started >= self._switches.not_ready_for
 
-    def _of_call(self, request: web.Request) -> Switches:
-        given = {name: request.query[name] for name in OF_A_CALL if name in request.query}
+    def _of_call(self, request: Request) -> Switches:
+        given = {name: text for name, text in request.query.items() if name in OF_A_CALL}
         try:
             return from_texts(self._switches, given)
         except ValueError as error:
             raise Refused(400, "INVALID_SWITCH", str(error)) from None
 
-    async def _asked(self, request: web.Request) -> dict[str, str]:
+    def _asked(self, request: Request) -> dict[str, str]:
         """Document, set of standards and strictness; Refused when one of them is no good."""
-        authorization = request.headers.get("Authorization", "")
+        authorization = request.headers.get("authorization", "")
         if not hmac.compare_digest(authorization.encode("utf-8", "replace"), f"Bearer {self._token}".encode()):
             raise Refused(401, "UNAUTHORIZED", "the bearer token is missing or wrong")
         if not self._is_ready:
             raise Refused(503, "MODEL_NOT_CONNECTED", "the model is not connected yet")
+        if request.length > _LARGEST_BODY:
+            raise Refused(413, "CONTENT_TOO_LARGE", f"more than {_LARGEST_BODY} bytes")
         try:
-            body = json.loads(await request.text())
+            body = json.loads(request.body.decode())
         except (ValueError, RecursionError):
             raise Refused(400, "INVALID_JSON", "the body is no JSON text") from None
-        except web.HTTPRequestEntityTooLarge:
-            raise Refused(413, "CONTENT_TOO_LARGE", f"more than {_LARGEST_BODY} bytes") from None
         return _checked(body)
 
-    def _count_or_break(self, switches: Switches) -> None:
-        self._reviews += 1
-        if switches.die_after is not None and self._reviews > switches.die_after:
-            os._exit(70)
-        if switches.crash_after is not None and self._reviews > switches.crash_after:
-            raise web.HTTPInternalServerError(text="500 Internal Server Error")
+
+_CRASHED = Response(500, "500 Internal Server Error")
+
+
+def _refusal(refused: Refused) -> Response:
+    return Response(refused.status, {"error": {"code": refused.code, "message": refused.message}})
 
 
 async def _reviewed(asked: dict[str, str]) -> Sequence[dict[str, Any]]:
@@ -178,16 +305,9 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 async def _serve(options: argparse.Namespace) -> None:
-    runner = web.AppRunner(Service(options.token, options.switches).app(), access_log=None)
-    await runner.setup()
-    site = web.TCPSite(runner, options.host, options.port)
-    try:
-        await site.start()
-        port = runner.addresses[0][1]
+    async with Service(options.token, options.switches).listening(options.host, options.port) as port:
         print(f"review service on http://{options.host}:{port}", flush=True)  # noqa: T201 - for whoever started it
         await asyncio.Event().wait()
-    finally:
-        await runner.cleanup()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
-from steelyard import Case, Fault, Reading, Scorer
+from steelyard import Case, Finding, Reading, Scorer
 
 from .clauses import plain_words, repeats_itself, sentences_of, split_clauses
 from .folding import fold
@@ -131,7 +131,7 @@ class Signals(Scorer):
         if not isinstance(text, str) or not text.strip():
             # No danger in nothing, but no safe reading either: nothing has no weight.
             return Reading(
-                0.0, "a reading", text, "there is no text", (Fault({"NO_TEXT": 1.0}),), metrics=_metrics(_NONE)
+                0.0, "a reading", text, "there is no text", (Finding("NO_TEXT", gain=1.0),), metrics=_metrics(_NONE)
             )
         head, tail = text[: MAX_SEARCHED // 2], text[len(text) - MAX_SEARCHED // 2 :]
         whole = len(text) <= MAX_SEARCHED
@@ -142,10 +142,10 @@ class Signals(Scorer):
             notes.append(f"{len(text) - MAX_SEARCHED:,} of {len(text):,} characters, in the middle, were not searched")
         note = "; ".join(notes)
         return Reading(
-            float(not harmful), "no sign of danger", note=note, faults=_faults(result), metrics=_metrics(result)
+            float(not harmful), "no sign of danger", note=note, findings=_findings(result), metrics=_metrics(result)
         )
 
-    def fault_codes(self) -> Mapping[str, str]:
+    def finding_codes(self) -> Mapping[str, str]:
         return _ABOUT
 
 
@@ -167,19 +167,20 @@ def _metrics(result: Tones) -> dict[str, Any]:
     }
 
 
-def _faults(result: Tones) -> tuple[Fault, ...]:
-    """One fault a signal; the value rises only when all signs of danger are fixed, so they share it."""
+def _findings(result: Tones) -> tuple[Finding, ...]:
+    """One finding per signal; the value rises only when all signs of danger are fixed, so they share it."""
     harmful = _harmful(result)
-    faults = [
-        Fault(
-            {signal.code: 1.0 / harmful if signal.code in SAFETY else 0.0},
+    findings = [
+        Finding(
+            signal.code,
             expected=f"nothing that {signal.rule}",
             got=signal.words,
             evidence=signal.sentence,
+            gain=1.0 / harmful if signal.code in SAFETY else 0.0,
         )
         for signal in result.signals
     ]
     if result.is_unhedged:
         got = f"{result.fixed} said as certain, {result.open} left open"
-        faults.append(Fault({"UNHEDGED": 0.0}, expected="a future left open", got=got, evidence=result.first_fixed))
-    return tuple(faults)
+        findings.append(Finding("UNHEDGED", expected="a future left open", got=got, evidence=result.first_fixed))
+    return tuple(findings)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 
 from pydantic import Field
 
-from steelyard import Case, Fault, Measure, Reading, Scorer
+from steelyard import Case, Finding, Measure, Reading, Scorer
 
 from .deck import card_named, nearest
 from .folding import fold
@@ -251,7 +251,7 @@ class Structure(Scorer):
             expected=[card.card for card in drawn],
             got=sorted({mention.card for mention in result.mentions if not mention.compared}),
             note=_note(result),
-            faults=_faults(text, result),
+            findings=_findings(text, result),
             counts=_counts(result),
             metrics=_metrics(result),
         )
@@ -260,7 +260,7 @@ class Structure(Scorer):
         drawn = len(drawn_cards(self.expected_value(case, "cards")))
         return {"covered": 0, "complete_sections": 0, "with_why": 0, "with_next": 0, "drawn": drawn} if drawn else {}
 
-    def fault_codes(self) -> Mapping[str, str]:
+    def finding_codes(self) -> Mapping[str, str]:
         return {
             "HALLUCINATED_CARD": "The reading presents a card that nobody drew.",
             "MISSING_CARD": "A drawn card is not in the reading.",
@@ -306,17 +306,18 @@ def _note(result: Anatomy) -> str:
     return f"{note}; not drawn: {made_up}" if made_up else note
 
 
-def _faults(text: str, result: Anatomy) -> tuple[Fault, ...]:
-    """The faults, cards nobody drew first.
+def _findings(text: str, result: Anatomy) -> tuple[Finding, ...]:
+    """The errors, cards nobody drew first.
 
     As long as one of those is there the value is 0 whatever else is fixed; together they take all of the coverage.
     """
-    faults = [
-        Fault(
-            {"HALLUCINATED_CARD": result.coverage / len(result.strange)},
+    findings = [
+        Finding(
+            "HALLUCINATED_CARD",
             expected="only cards that were drawn",
             got=mention.card,
             evidence=sentence_at(text, mention.start),
+            gain=result.coverage / len(result.strange),
         )
         for mention in result.strange
     ]
@@ -324,18 +325,18 @@ def _faults(text: str, result: Anatomy) -> tuple[Fault, ...]:
     for card in result.drawn:
         part = result.held.get(card.card)
         if part is None:
-            faults.append(Fault({"MISSING_CARD": gain}, card.position, card.card))
+            findings.append(Finding("MISSING_CARD", card.position, card.card, gain=gain))
         elif not part.what:
             first = next(mention for mention in result.mentions if mention.card == card.card and not mention.compared)
             evidence = sentence_at(text, first.start)
             wanted = f"what {card.card} is"
-            faults.append(Fault({"THIN_SECTION": 0.0}, card.position, wanted, first.as_written, evidence))
+            findings.append(Finding("THIN_SECTION", card.position, wanted, first.as_written, evidence))
         if (turned := _turned(card, result.mentions)) is not None:
             evidence = sentence_at(text, turned.start)
             wanted = f"{card.card}, {card.orientation}"
             got = f"{turned.as_written}, {turned.orientation}"
-            faults.append(Fault({"WRONG_ORIENTATION": 0.0}, card.position, wanted, got, evidence))
-    return tuple(faults)
+            findings.append(Finding("WRONG_ORIENTATION", card.position, wanted, got, evidence))
+    return tuple(findings)
 
 
 def _turned(card: Drawn, mentions: Sequence[Mention]) -> Mention | None:
