@@ -72,7 +72,7 @@ notebook: $(VENV)/ready
 	$(BIN)/python scripts/notebook.py
 
 schema: $(VENV)/ready
-	$(BIN)/python -m steelyard.suite.json_schema docs/suite.schema.json
+	$(BIN)/python -m steelyard.loading.json_schema docs/suite.schema.json
 
 # Renew constraints.txt with the newest versions that pyproject.toml allows.
 lock:

@@ -11,9 +11,9 @@ import sys
 import time
 
 from steelyard.engine.plan import RunOptions
+from steelyard.loading.load import load_suite
 from steelyard.runner import run
 from steelyard.store.sql import open_store
-from steelyard.suite.load import load_suite
 
 
 def _cpu() -> float:

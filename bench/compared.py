@@ -60,11 +60,11 @@ def snapshots(folder: Path) -> dict[str, float]:
 
     from steelyard.analysis.compare.compare import compare
     from steelyard.analysis.compare.pairing import read_run
+    from steelyard.exchange.imports import import_foreign
+    from steelyard.loading.load import load_suite
     from steelyard.report.compare.blocks import document
     from steelyard.report.render.terminal import print_document
-    from steelyard.runner.imports import import_foreign
     from steelyard.store.sql import open_store
-    from steelyard.suite.load import load_suite
 
     wall, cpu = time.perf_counter(), time.process_time()
     suite = load_suite("spans")

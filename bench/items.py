@@ -18,10 +18,10 @@ from rapidfuzz.process import cdist
 from scipy.optimize import linear_sum_assignment
 
 from steelyard.engine.plan import RunOptions
+from steelyard.loading.load import load_suite
 from steelyard.runner import run
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.store.sql import open_store
-from steelyard.suite.load import load_suite
 from steelyard.suite.models import SuiteModel
 from tools.draw_cards.plan import DECK
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from bench.server import Behaviour, endpoint
 from steelyard.engine.plan import RunOptions
+from steelyard.loading.load import load_suite
 from steelyard.runner import run
 from steelyard.store.sql import open_store
-from steelyard.suite.load import load_suite
 
 _CHARACTERS = 3_000
 _SUITE = """\

@@ -28,7 +28,7 @@ def measure(url: str, what: str) -> str:
         make = {"pandas": frames.to_pandas, "polars": frames.to_polars, "arrow": arrow.table_of}[what]
         n = len(make(store, header))
     elif what == "sql":
-        from steelyard.analysis.summary import is_partial
+        from steelyard.store.headers import is_partial
         from steelyard.tables.query import answer_query
 
         n = answer_query(

@@ -7,22 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from steelyard.api import Suite, import_run, run_suite, scorers
+    from steelyard.auditing.operations import audit
+    from steelyard.comparing.operations import compare
     from steelyard.decide.assignment import Experiment, arm_of, assign, is_exposed
     from steelyard.errors import MissingExtra, NotPassed, Problem, SteelyardError, SuiteError, TargetFailure, UsageError
     from steelyard.failures import FailureCause, failure_causes
+    from steelyard.judge_checks.operations import judge_check
     from steelyard.judging.evidence import Checked, quoted
+    from steelyard.loading.json_schema import suite_schema
+    from steelyard.loading.load import load_suite, with_target
     from steelyard.metrics.own import Samples, metric
     from steelyard.records import Check, CheckState, Claim, Finding, Mark, RunHeader, Sample
-    from steelyard.results.operations import audit, compare, gate, history, judge_check, rescore
+    from steelyard.results.operations import gate, rescore
     from steelyard.results.run import Run, load_run, runs
     from steelyard.results.shown import Shown, ShownResult
+    from steelyard.run_history.operations import history
     from steelyard.scoring.base import MeanMeasure, Measure, Reading, Scorer
     from steelyard.scoring.items.boxes import read_box
     from steelyard.scoring.items.groups import group_boxes
     from steelyard.store.base import RecordedRun, RecordedSample
     from steelyard.suite.case import Attachment, Case
-    from steelyard.suite.json_schema import suite_schema
-    from steelyard.suite.load import load_suite, with_target
     from steelyard.targets.base import Request, Response, Target, TargetContext
     from steelyard.testing.plugin import steelyard_suite
 
@@ -139,14 +143,14 @@ _HOMES = {
     "group_boxes": "steelyard.scoring.items.groups",
     "import_run": "steelyard.api",
     "is_exposed": "steelyard.decide.assignment",
-    "load_suite": "steelyard.suite.load",
+    "load_suite": "steelyard.loading.load",
     "metric": "steelyard.metrics.own",
     "read_box": "steelyard.scoring.items.boxes",
     "run_suite": "steelyard.api",
     "scorers": "steelyard.api",
     "steelyard_suite": "steelyard.testing.plugin",
-    "suite_schema": "steelyard.suite.json_schema",
-    "with_target": "steelyard.suite.load",
+    "suite_schema": "steelyard.loading.json_schema",
+    "with_target": "steelyard.loading.load",
 }
 
 

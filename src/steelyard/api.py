@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard import plugins
 from steelyard.errors import UsageError
+from steelyard.loading.suite import build_suite
 from steelyard.results.run import Run
-from steelyard.suite.build.draft import Draft
-from steelyard.suite.build.suite import build_suite
 from steelyard.suite.case import Case
+from steelyard.suite.draft import Draft
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.yaml import Located
 
@@ -113,8 +113,8 @@ def run_suite(
 
 def import_run(suite: SuiteModel | Suite, file: str | Path, *, store: str | None = None) -> Run:
     """A results file in the suite's own format as a run in the store; SnapshotError when it is no such file."""
+    from steelyard.exchange.imports import import_foreign
     from steelyard.report.build import build_report
-    from steelyard.runner.imports import import_foreign
     from steelyard.store.sql import open_store
 
     model = _loaded("import_run", suite)

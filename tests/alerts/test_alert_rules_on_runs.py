@@ -11,10 +11,10 @@ from steelyard.alerts.evaluate import changes_of, readings_of
 from steelyard.alerts.evidence import Evidence, State
 from steelyard.decide.baselines import set_baseline
 from steelyard.engine.plan import RunOptions, Selection
+from steelyard.loading.load import load_suite
 from steelyard.records import Verdict
 from steelyard.runner import run
 from steelyard.store.sql import open_store
-from steelyard.suite.load import load_suite
 
 PASS_RATE = "regression of the headline against earlier runs: pass_rate"
 

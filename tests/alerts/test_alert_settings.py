@@ -4,9 +4,9 @@ import pytest
 import yaml
 
 from parts.small_suite import write_suite
-from steelyard.alerts.rules import RULES, AlertSettings, Regression, settings_from
 from steelyard.errors import SuiteError
-from steelyard.suite.load import load_suite, project_alerts
+from steelyard.loading.alerts import RULES, AlertSettings, Regression, settings_from
+from steelyard.loading.load import load_suite, project_alerts
 
 EVERYTHING = {
     "rules": [

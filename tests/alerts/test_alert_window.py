@@ -4,9 +4,9 @@ import pytest
 
 from parts.histories import DAY, JAN_1, made_run
 from steelyard.alerts.evidence import chance_of, earlier_runs, pooled, too_little
-from steelyard.analysis.summary import is_partial
 from steelyard.records import RunFacts, RunState, Verdict
 from steelyard.stats.intervals import Estimate
+from steelyard.store.headers import is_partial
 
 
 class Runs:

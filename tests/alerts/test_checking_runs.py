@@ -9,7 +9,7 @@ from parts.nightly import Nightly, settings, wrong
 from steelyard.alerts import notify
 from steelyard.alerts.channels import Delivered
 from steelyard.alerts.notify import check_run
-from steelyard.alerts.rules import Command, Webhook
+from steelyard.loading.alerts import Command, Webhook
 
 CHANNEL = Command(argv=["never", "run"])
 RULES = replace(settings("gate_failed"), channels=(CHANNEL,))

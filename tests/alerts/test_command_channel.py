@@ -9,7 +9,7 @@ import pytest
 from parts.alerts import QUICK, message, notice, place, reading, told_by
 from steelyard.alerts.channels import RetryPolicy, deliver
 from steelyard.alerts.notices import Kind
-from steelyard.alerts.rules import Command, GitHub
+from steelyard.loading.alerts import Command, GitHub
 
 
 def send(channel, where, sent=None, retry_policy=QUICK):

@@ -5,7 +5,7 @@ import pytest
 from parts.alerts import QUICK, message, notice, place, reading
 from parts.mailbox import CERTIFICATE, Mailbox
 from steelyard.alerts.channels import RetryPolicy, deliver
-from steelyard.alerts.rules import Mail
+from steelyard.loading.alerts import Mail
 
 
 def channel(box, **changes):

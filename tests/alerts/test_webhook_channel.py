@@ -10,7 +10,7 @@ from parts.alerts import QUICK, message, notice, place, reading
 from parts.loopback import Loopback, cut_before_headers, error, json_answer, redirect, refusing, slow, throttle
 from steelyard.alerts.channels import RetryPolicy, deliver, slack_shape
 from steelyard.alerts.notices import Kind
-from steelyard.alerts.rules import Slack, Webhook
+from steelyard.loading.alerts import Slack, Webhook
 
 OK = json_answer({"ok": True})
 

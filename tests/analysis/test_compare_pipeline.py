@@ -16,9 +16,9 @@ from steelyard.analysis.compare.compare import compare
 from steelyard.analysis.compare.model import Moved, Standing
 from steelyard.analysis.compare.pairing import read_run
 from steelyard.engine.plan import RunOptions
+from steelyard.loading.load import load_suite
 from steelyard.runner import run
 from steelyard.store.sql import open_store
-from steelyard.suite.load import load_suite
 
 FEW = settings(max_examples=examples(6), suppress_health_check=[HealthCheck.too_slow])
 ROLES = ("style.look", "shot.type", "camera.angle")

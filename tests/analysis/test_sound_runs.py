@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from parts.histories import made_run
 from parts.looped import for_every
-from steelyard.analysis.summary import is_partial, is_reading, origin
 from steelyard.records import RunFacts, RunState, Verdict
+from steelyard.store.headers import is_partial, is_reading, origin
 
 
 @for_every(

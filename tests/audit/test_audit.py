@@ -9,9 +9,9 @@ from parts.command import steelyard
 from steelyard.auditing.audit import AS_WRITTEN, STRICT, audit
 from steelyard.auditing.filling import filled, schema_of
 from steelyard.auditing.probes import NULL, WRONG
+from steelyard.loading.load import list_suites, load_suite
 from steelyard.records import Verdict
 from steelyard.scoring.base import Reading, Scorer
-from steelyard.suite.load import list_suites, load_suite
 from steelyard.suite.models import Criterion
 
 CASES = [

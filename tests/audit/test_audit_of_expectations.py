@@ -5,7 +5,7 @@ import json
 import yaml
 
 from steelyard.auditing.audit import audit
-from steelyard.suite.load import load_suite
+from steelyard.loading.load import load_suite
 
 SCHEMA = {
     "type": "object",

@@ -11,7 +11,7 @@ from steelyard.auditing.audit import audit
 from steelyard.auditing.judge import INJECTIONS
 from steelyard.judging import judgement
 from steelyard.judging.prompt import Fence
-from steelyard.suite.load import load_suite
+from steelyard.loading.load import load_suite
 
 EVIDENCE = {"evidence": {"in": "evidence"}}
 

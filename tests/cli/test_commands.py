@@ -277,7 +277,7 @@ def test_the_report_says_which_server_was_scored(tmp_path):
 def test_a_crash_is_never_taken_for_a_failed_gate(suite, tmp_path):
     script = (
         "import sys; sys.argv = ['steelyard', 'suites']\n"
-        "import steelyard.suite.load as d\n"
+        "import steelyard.loading.load as d\n"
         "def broken(): raise RuntimeError('no')\n"
         "d.list_suites = broken\n"
         "from steelyard.cli import main; main()\n"

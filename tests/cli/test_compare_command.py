@@ -12,10 +12,10 @@ from parts.command import steelyard
 from parts.looped import for_every
 from parts.small_suite import write_suite
 from parts.stored import case, failed, header, sample
+from steelyard.loading.load import find_suite
 from steelyard.results.operations import shown_comparison
 from steelyard.store.snapshot import ContentDigest, write_snapshot
 from steelyard.store.sql import open_store
-from steelyard.suite.load import find_suite
 
 RIGHT = "def answer(case):\n    return {'word': 'word %d' % case.input['number']}\n"
 WRONG = "def answer(case):\n    return {'word': 'nothing'}\n"

@@ -95,9 +95,9 @@ def test_no_metric_that_a_run_names_is_loaded(folder, tmp_path_factory):
 
 def test_the_function_that_a_recorded_judge_names_is_not_called():
     from steelyard.errors import UsageError
-    from steelyard.suite.chosen_judge import as_recorded
+    from steelyard.loading.chosen_judge import as_recorded
+    from steelyard.loading.load import load_suite
     from steelyard.suite.judge import Member
-    from steelyard.suite.load import load_suite
 
     suite = load_suite("tarot")
     gone = Member(name="gone", kind="python", function="os:system")

@@ -9,9 +9,9 @@ import pytest
 from parts.command import invoke
 from parts.judge_server import judge_server
 from parts.judged_suite import chat_judge, verdict, write_judged
-from steelyard.runner import imports
+from steelyard.exchange import imports
+from steelyard.loading.load import load_suite
 from steelyard.store.sql import open_store
-from steelyard.suite.load import load_suite
 
 FORMS = '''
 from steelyard import Case, RecordedRun, RecordedSample, UsageError

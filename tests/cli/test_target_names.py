@@ -12,8 +12,8 @@ import parts
 from parts.command import invoke
 from parts.served import client_on
 from steelyard.errors import SuiteError
+from steelyard.loading.load import load_suite
 from steelyard.store.sql import open_store
-from steelyard.suite.load import load_suite
 
 SERVICE = Path(parts.__path__[0]) / "small_service.py"
 

@@ -11,10 +11,10 @@ import steelyard
 from parts.command import invoke
 from parts.served import client_on
 from steelyard.errors import SuiteError, UsageError
+from steelyard.loading.load import load_suite
 from steelyard.report.build import build_report
 from steelyard.report.groups import answers_by_variant
 from steelyard.store.sql import open_store
-from steelyard.suite.load import load_suite
 
 VARIANTS = {"prompt": ["short", "long"], "model": ["small", "large"]}
 CASES = [f"c{number}" for number in range(8)]

@@ -25,8 +25,8 @@ from parts.ray_cluster import RayCluster
 from parts.small_suite import http_target, write_suite
 from steelyard.cli import main
 from steelyard.cluster.on_ray import _packed
+from steelyard.loading.load import load_suite
 from steelyard.store.sql import open_store
-from steelyard.suite.load import load_suite
 
 KEY = "sk-planted-" + "0123456789abcdef"
 CONCURRENCY = 24
@@ -178,7 +178,7 @@ def run_here(path, tmp_path):
     local = tmp_path / "local.db"
     os.environ["PLANTED_KEY"] = KEY
     from steelyard.api import run_suite
-    from steelyard.suite.load import load_suite
+    from steelyard.loading.load import load_suite
 
     run_suite(load_suite(path), store=str(local), concurrency=CONCURRENCY)
     return local

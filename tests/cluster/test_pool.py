@@ -12,10 +12,10 @@ from steelyard.cluster.remote import RemoteScoring
 from steelyard.cluster.worker import Answered, Ask, Scored
 from steelyard.engine.pool import Task
 from steelyard.errors import TargetFailure, UsageError
+from steelyard.loading.load import load_suite
 from steelyard.records import CallResult, Outcome, Sample
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.suite.case import Case
-from steelyard.suite.load import load_suite
 from steelyard.suite.models import Variant
 from steelyard.targets.base import Request, Response
 

@@ -19,8 +19,8 @@ from steelyard.cluster import on_ray
 from steelyard.cluster.worker import Answered, Ask, Item, Scored, Setup, Worker
 from steelyard.engine.plan import Plan, Selection
 from steelyard.errors import MissingExtra, TargetFailure, UsageError
+from steelyard.loading.load import load_suite
 from steelyard.records import Outcome
-from steelyard.suite.load import load_suite
 from steelyard.suite.models import TargetSpec
 from steelyard.targets.base import Response
 

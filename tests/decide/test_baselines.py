@@ -19,11 +19,11 @@ from steelyard.decide.baselines import (
     why_unsound,
 )
 from steelyard.errors import UsageError
+from steelyard.loading.load import load_suite
 from steelyard.records import RunState, Verdict
 from steelyard.report.build import build_report
 from steelyard.runner import run as weighing
 from steelyard.store.sql import open_store
-from steelyard.suite.load import load_suite
 
 RIGHT = "def answer(case):\n    return {'word': 'word %d' % case.input['number']}\n"
 WRONG = "def answer(case):\n    return {'word': 'nothing %d' % case.input['number']}\n"

@@ -6,13 +6,13 @@ import pytest
 
 from parts.histories import DAY, JAN_1, made_run, summary
 from parts.small_suite import write_suite
-from steelyard.decide.history import Wanted, asked_metric, read_history
 from steelyard.errors import UsageError
+from steelyard.loading.load import load_suite
 from steelyard.records import AbPlan, RunFacts, RunState, Verdict
+from steelyard.run_history.history import Wanted, asked_metric, read_history
 from steelyard.runner import run as weighing
 from steelyard.store.logs import BaselineEntry
 from steelyard.store.sql import open_store
-from steelyard.suite.load import load_suite
 
 JITTER = [0.0, 0.004, -0.003, 0.002, -0.004, 0.003, 0.001, -0.002]
 

@@ -16,11 +16,11 @@ from steelyard.analysis.compare.pairing import Rescored, read_run
 from steelyard.decide.experiment import Decided, Effect, Reading, decided_by, extra, quality
 from steelyard.decide.online import offline_report
 from steelyard.engine.plan import RunOptions
+from steelyard.loading.load import load_suite, with_target
 from steelyard.records import AbPlan, RunState, Verdict
 from steelyard.runner.ab import run_ab
 from steelyard.store.sql import open_store
 from steelyard.suite.case import drawn_place
-from steelyard.suite.load import load_suite, with_target
 
 RIGHT_IN_A, RIGHT_IN_B = 8, 17
 

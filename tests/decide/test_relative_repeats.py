@@ -8,10 +8,10 @@ import pytest
 
 from steelyard.decide.baselines import Reference, stored_results
 from steelyard.engine.plan import RunOptions
+from steelyard.loading.load import load_suite
 from steelyard.records import Verdict
 from steelyard.runner import run as weighing
 from steelyard.store.sql import open_store
-from steelyard.suite.load import load_suite
 
 PASS, FAIL, AMBIGUOUS = Verdict.PASS, Verdict.FAIL, Verdict.AMBIGUOUS
 SUITE = """

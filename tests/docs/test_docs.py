@@ -16,14 +16,14 @@ from steelyard.auditing.judge import InjectionResult
 from steelyard.cli import COMMANDS, LazyGroup
 from steelyard.cli import steelyard as group
 from steelyard.decide.gates import Decision, GateResult
-from steelyard.decide.history import History, HistoryRun, Trend
 from steelyard.errors import SteelyardError
+from steelyard.judge_checks.build import JudgeCard
 from steelyard.metrics.expressions import JUDGE_METRICS
 from steelyard.metrics.registry import metrics
 from steelyard.records import Sample, Verdict
-from steelyard.report.judge.build import JudgeCard
 from steelyard.report.verdicts import INTERRUPTED, exit_code
 from steelyard.results.operations import GateCheck
+from steelyard.run_history.history import History, HistoryRun, Trend
 from steelyard.stats.intervals import Estimate
 from steelyard.suite.cases import CasesFile
 from steelyard.suite.judge import JudgeModel, Rubric

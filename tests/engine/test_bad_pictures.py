@@ -15,11 +15,11 @@ from steelyard.engine import call as calling
 from steelyard.engine.call import Caller
 from steelyard.engine.limits import Pace
 from steelyard.engine.plan import RunOptions
+from steelyard.loading.load import load_suite
 from steelyard.records import Outcome, RunState, Verdict
 from steelyard.runner import run
 from steelyard.store.sql import open_store
 from steelyard.suite.case import Attachment, Case
-from steelyard.suite.load import load_suite
 from steelyard.suite.models import Limits, Variant
 from steelyard.targets.base import Request, Response
 

@@ -11,12 +11,12 @@ from parts.loopback import Loopback, error, json_answer
 from steelyard.auditing.audit import audit
 from steelyard.engine.plan import RunOptions
 from steelyard.errors import UsageError
+from steelyard.loading.load import load_suite
 from steelyard.records import Outcome, RunState, Verdict
 from steelyard.report.build import build_report
 from steelyard.report.run import next_command
 from steelyard.runner import run as runner
 from steelyard.store.sql import open_store
-from steelyard.suite.load import load_suite
 
 PATH = "/v1/embeddings"
 PRICE = {"input": 1000, "output": 0}

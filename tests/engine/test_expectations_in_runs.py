@@ -7,9 +7,9 @@ import yaml
 
 from parts.loopback import Loopback, error, json_answer, slow, text_answer
 from steelyard.engine.plan import RunOptions
+from steelyard.loading.load import load_suite
 from steelyard.records import Outcome
 from steelyard.runner import run
-from steelyard.suite.load import load_suite
 
 SCHEMA = {
     "type": "object",

@@ -21,12 +21,12 @@ from steelyard.engine.interleave import Pairs
 from steelyard.engine.plan import DrawnPlan, Plan, RunOptions, Selection, Turn, asks_until
 from steelyard.engine.process import _began, myself
 from steelyard.errors import RunTaken, UsageError
+from steelyard.loading.load import load_suite, with_target
 from steelyard.records import AbPlan, Outcome, RunState, Verdict
 from steelyard.runner import run
 from steelyard.runner.ab import AbRuns, find_ab, metric_of, run_ab
 from steelyard.store.sql import open_store
 from steelyard.suite.case import Case
-from steelyard.suite.load import load_suite, with_target
 
 SERVICE = Path(__file__).parents[1] / "parts" / "small_service.py"
 

@@ -11,9 +11,9 @@ from parts.judged_suite import chat_judge, verdict, write_judged
 from steelyard.engine.plan import RunOptions
 from steelyard.engine.writer import Journal
 from steelyard.errors import StoreError
+from steelyard.loading.load import load_suite
 from steelyard.records import CallResult, RunState
 from steelyard.runner import run
-from steelyard.suite.load import load_suite
 
 
 def interrupting(request):

@@ -12,11 +12,11 @@ from parts.judged_suite import chat_judge, verdict, write_judged
 from parts.loopback import error, slow
 from steelyard.engine.plan import RunOptions
 from steelyard.errors import UsageError
+from steelyard.loading.chosen_judge import judged_as_then
+from steelyard.loading.load import load_suite, with_judge
 from steelyard.records import Mode, Outcome, RunState, Verdict
 from steelyard.runner import run as weighing
-from steelyard.suite.chosen_judge import judged_as_then
 from steelyard.suite.judge import Member
-from steelyard.suite.load import load_suite, with_judge
 from steelyard.suite.models import SuiteModel
 
 
@@ -222,7 +222,7 @@ import sys
 from steelyard.runner import run as scoring
 from steelyard.engine.plan import RunOptions
 from steelyard.store.sql import open_store
-from steelyard.suite.load import load_suite
+from steelyard.loading.load import load_suite
 path, url, *resume = sys.argv[1:]
 scoring.run(load_suite(path), open_store(url), RunOptions(concurrency=1, resume=resume[0] if resume else None))
 """

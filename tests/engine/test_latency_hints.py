@@ -12,11 +12,11 @@ from parts.views import to_json
 from steelyard.analysis.latency import bottleneck
 from steelyard.analysis.summary import summarise_stored
 from steelyard.engine.plan import RunOptions
+from steelyard.loading.load import load_suite
 from steelyard.records import Load, ScoringTime, TargetFacts, Verdict
 from steelyard.report.build import build_report
 from steelyard.report.repeats import latency
 from steelyard.runner import run
-from steelyard.suite.load import load_suite
 
 ANSWER = json_answer({"items": ["x"]})
 DELAY = 0.15

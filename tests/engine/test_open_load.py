@@ -13,12 +13,12 @@ from steelyard.engine.engine import Schedule
 from steelyard.engine.limits import Closed, Pace
 from steelyard.engine.plan import RunOptions
 from steelyard.errors import SuiteError, UsageError
+from steelyard.loading.load import load_suite
 from steelyard.records import Load
 from steelyard.report.build import build_report
 from steelyard.report.wording import notes
 from steelyard.runner import run
 from steelyard.store.sql import open_store
-from steelyard.suite.load import load_suite
 from steelyard.suite.models import Limits
 from steelyard.suite.values import load_in_words, parse_rate, rate_in_words
 

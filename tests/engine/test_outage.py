@@ -16,10 +16,10 @@ from parts.small_suite import http_target, write_suite
 from steelyard.engine import call as calling
 from steelyard.engine import limits as breaking
 from steelyard.engine.plan import RunOptions
+from steelyard.loading.load import load_suite
 from steelyard.records import Outcome, RunState, Verdict
 from steelyard.runner import run as weighing
 from steelyard.store.sql import open_store
-from steelyard.suite.load import load_suite
 from steelyard.suite.values import duration_text, parse_time
 
 DOWN = error(503, "upstream is down")

@@ -16,9 +16,9 @@ from steelyard.engine.plan import RunOptions, Selection
 from steelyard.engine.process import _began
 from steelyard.engine.writer import Journal
 from steelyard.errors import UsageError
+from steelyard.loading.load import load_suite
 from steelyard.records import CallResult, Failure, Owner, RunState, Verdict
 from steelyard.runner import run
-from steelyard.suite.load import load_suite
 
 
 @pytest.fixture

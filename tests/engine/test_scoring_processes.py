@@ -13,9 +13,9 @@ import pytest
 from steelyard.engine import pool
 from steelyard.engine.plan import RunOptions
 from steelyard.engine.writer import Silent
+from steelyard.loading.load import load_suite
 from steelyard.runner import run
 from steelyard.store.sql import open_store
-from steelyard.suite.load import load_suite
 
 SCORER = """
 import os

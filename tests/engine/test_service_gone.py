@@ -18,11 +18,11 @@ from steelyard.cli import steelyard as main
 from steelyard.engine.limits import Pace, Presence
 from steelyard.engine.plan import RunOptions
 from steelyard.errors import UsageError
+from steelyard.loading.load import load_suite, with_target
 from steelyard.records import CallResult, Failure, RunState, Verdict
 from steelyard.report.build import build_report
 from steelyard.runner import run
 from steelyard.store.sql import open_store
-from steelyard.suite.load import load_suite, with_target
 
 SERVICE = Path(__file__).parents[1] / "parts" / "small_service.py"
 

@@ -10,9 +10,9 @@ from parts.loopback import Loopback, json_answer
 from parts.small_suite import http_target, write_suite
 from steelyard.engine import engine as engine_run
 from steelyard.engine.plan import RunOptions
+from steelyard.loading.load import load_suite
 from steelyard.runner import run
 from steelyard.store.sql import open_store
-from steelyard.suite.load import load_suite
 
 WAITS = "time.sleep(0.2)"
 WORKS = """

@@ -5,9 +5,9 @@ import json
 from parts.judged_suite import verdict, write_judged
 from steelyard.engine.judges import Judges
 from steelyard.engine.sample import Evaluation
+from steelyard.loading.load import load_suite
 from steelyard.records import CallResult, Claim, JudgeCall, Outcome
 from steelyard.scoring.evaluate import Evaluator
-from steelyard.suite.load import load_suite
 
 CHECKS = """
 from steelyard import Claim, Checked, Finding

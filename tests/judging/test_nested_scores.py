@@ -7,8 +7,8 @@ import pytest
 from steelyard.judging.judgement import JudgeReader
 from steelyard.judging.parse import AnswerParser
 from steelyard.judging.prompt import Fence, answer_shape, messages
+from steelyard.loading.judge import response_schema
 from steelyard.records import CallResult, JudgeCall, Mode
-from steelyard.suite.build.judge import response_schema
 from steelyard.suite.case import Case
 from steelyard.suite.judge import Dimension, Flag, JudgeModel, Member, Reasons, Rubric
 

@@ -12,10 +12,10 @@ import pytest
 from parts.command import steelyard
 from parts.judged_suite import write_judged
 from steelyard.engine.plan import RunOptions
+from steelyard.loading.load import load_suite
 from steelyard.records import Mode, Outcome
 from steelyard.runner import run
 from steelyard.store.sql import open_store
-from steelyard.suite.load import load_suite
 
 xllamacpp = pytest.importorskip("xllamacpp", reason="needs xllamacpp")
 # Not imported: the package wants a program that nobody needs for its model.

@@ -11,11 +11,12 @@ from parts.naive_reported import FORMS, NaiveReport
 from parts.rich_run import put_rich
 from steelyard.analysis.judge.corrected import labels_of
 from steelyard.analysis.repeats import SHARE
-from steelyard.metrics.registry import NONE, metrics, reported
+from steelyard.metrics.registry import metrics, reported
 from steelyard.report.build import build_report
 from steelyard.report.explain import data_of, own_figures, spelled
 from steelyard.stats.intervals import Estimate
 from steelyard.store.sql import open_store
+from steelyard.suite.case import NONE
 
 
 def in_slice(sample, factor, name):

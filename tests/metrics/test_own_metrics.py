@@ -13,10 +13,10 @@ import steelyard
 from parts.command import invoke
 from parts.small_suite import write_suite
 from steelyard.errors import SuiteError
+from steelyard.loading.load import load_suite
 from steelyard.metrics import own
 from steelyard.metrics.registry import metrics
 from steelyard.records import TargetFacts
-from steelyard.suite.load import load_suite
 from steelyard.suite.signature import signature
 
 CODE = '''
@@ -230,7 +230,8 @@ def test_a_wrong_declaration_is_refused_at_once(settings, problem):
 
 
 def test_samples_are_columns_with_nan_for_what_nobody_knows(ran):
-    from steelyard.metrics.own import RunData, Samples
+    from steelyard.metrics.own import Samples
+    from steelyard.metrics.run_data import RunData
     from steelyard.store.sql import open_store
 
     store = open_store(str(ran))

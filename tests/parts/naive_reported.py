@@ -12,9 +12,9 @@ from itertools import combinations
 from statistics import fmean, stdev
 
 from parts.naive_metrics import FAILED, LATENCY, PASSED, STREAMED, Cell, Naive, alike_and_shared, quantile
-from steelyard.metrics.registry import NONE
 from steelyard.records import CheckState, Outcome, Vote
 from steelyard.stats.arrays import draws
+from steelyard.suite.case import NONE
 
 UNUSABLE = {
     "no confidence": lambda stated: stated is None,

@@ -9,12 +9,12 @@ from typing import Any
 from parts.small_suite import write_suite
 from steelyard.alerts.evaluate import readings_of
 from steelyard.alerts.evidence import Evidence
-from steelyard.alerts.rules import AlertSettings, WindowPart, settings_from
 from steelyard.engine.plan import RunOptions
+from steelyard.loading.alerts import AlertSettings, WindowPart, settings_from
+from steelyard.loading.load import load_suite
 from steelyard.records import RunHeader
 from steelyard.runner import run
 from steelyard.store.sql import open_store
-from steelyard.suite.load import load_suite
 
 SYSTEM = """
 import json, pathlib

@@ -10,13 +10,13 @@ from steelyard.judging.ask import rules_judges
 from steelyard.judging.evidence import complaint_check
 from steelyard.judging.judgement import JudgeReader
 from steelyard.judging.prompt import new_fence
+from steelyard.loading.load import load_suite
 from steelyard.records import CallResult, Failure, JudgeCall
 from steelyard.redact import SecretRedactor
 from steelyard.report.format import as_text, one_line, visible
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.scoring.extract import compile_schema, extract_json
 from steelyard.suite.case import Case
-from steelyard.suite.load import load_suite
 from steelyard.suite.redaction import Redactor, RedactPart
 from steelyard.suites.review.reviewing import review
 from steelyard.suites.spans.labeller import label

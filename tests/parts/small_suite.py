@@ -58,7 +58,7 @@ def http_target(base_url: str, **more: Any) -> dict[str, Any]:
 
 def load_written(folder: Path, text: str, cases: list[dict[str, Any]]) -> Any:
     """The suite that a text says, with these cases in cases.json and no recorded answers yet."""
-    from steelyard.suite.load import load_suite
+    from steelyard.loading.load import load_suite
 
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "cases.json").write_text(json.dumps(cases))

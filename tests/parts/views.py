@@ -6,8 +6,8 @@ from html.parser import HTMLParser
 
 from rich.console import Console
 
+from steelyard.judge_checks import card as judge
 from steelyard.report import run
-from steelyard.report.judge import card as judge
 from steelyard.report.render import html, markdown, terminal
 from steelyard.report.run import data as to_json
 from steelyard.report.run import decision_data as decision_to_json

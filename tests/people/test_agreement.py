@@ -13,16 +13,16 @@ from parts.judged_suite import write_judged
 from steelyard.analysis.judge.corrected import labelled_rate, stratified_mean
 from steelyard.analysis.summary import summarise_stored
 from steelyard.api import run_suite
+from steelyard.loading.load import load_suite
 from steelyard.people.agreement import agreement_of, answers_agreement, f1, pair
 from steelyard.people.estimates import estimates_of, powered_mean
 from steelyard.people.labels import Sheet, Terms, sheets
+from steelyard.people.report import estimates_document
 from steelyard.records import Outcome, RunFacts, RunState
-from steelyard.report.people import estimates_document
 from steelyard.report.render.markdown import to_markdown
 from steelyard.stats.intervals import score_bounds
 from steelyard.store.people import ASKED, PRECISION, RANDOM, SKIPPED, LabelRecord
 from steelyard.store.sql import open_store
-from steelyard.suite.load import load_suite
 
 NAN = np.nan
 N = 40

@@ -8,10 +8,10 @@ from parts.command import invoke
 from parts.judged_suite import write_judged
 from steelyard.api import run_suite
 from steelyard.errors import UsageError
+from steelyard.loading.load import load_suite
 from steelyard.people.consensus import consensus_of, propose_cases
 from steelyard.store.people import LabelRecord
 from steelyard.store.sql import open_store
-from steelyard.suite.load import load_suite
 
 N = 60
 

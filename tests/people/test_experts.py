@@ -9,11 +9,11 @@ from parts.judged_suite import write_judged
 from parts.mixed_run import put_ended, put_mixed
 from steelyard.analysis.summary import summarise_stored, summarise_without
 from steelyard.errors import UsageError
+from steelyard.loading.load import load_suite
 from steelyard.people.experts import contested_in, experts_of, rule
 from steelyard.records import RunHeader, Signature, TargetFacts
 from steelyard.store.people import LabelRecord
 from steelyard.store.sql import open_store
-from steelyard.suite.load import load_suite
 
 SUITE = """
 suite: chairs

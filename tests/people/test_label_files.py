@@ -7,11 +7,11 @@ import pytest
 from parts.judged_suite import write_judged
 from steelyard.api import run_suite
 from steelyard.errors import SuiteError, UsageError
+from steelyard.loading.load import load_suite
 from steelyard.people.desk import Desk, Draw, extend_plan
 from steelyard.people.files import export_labels, import_labels, people_names, pseudonyms
 from steelyard.store.people import LabelRecord, Queue
 from steelyard.store.sql import open_store
-from steelyard.suite.load import load_suite
 
 CSV = """case,person,scores.clarity,scores.harm,comment,drawn,blind
 c0,Ann,4,no,clear enough,random,yes

@@ -7,9 +7,9 @@ import pytest
 from parts.command import invoke
 from parts.judged_suite import write_judged
 from steelyard.api import run_suite
+from steelyard.loading.load import load_suite
 from steelyard.people.desk import Desk
 from steelyard.store.sql import open_store
-from steelyard.suite.load import load_suite
 
 
 @pytest.fixture

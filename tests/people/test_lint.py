@@ -9,7 +9,7 @@ import pytest
 
 from parts.command import invoke
 from parts.small_suite import load_written
-from steelyard.people.lint import lint
+from steelyard.truth.lint import lint
 
 NAMES = ["brass lamp", "oak chair", "glass bowl", "silver spoon", "wool rug", "tin robot", "paper print"]
 BASE = """\

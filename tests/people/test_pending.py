@@ -9,8 +9,8 @@ import yaml
 
 from parts.command import invoke
 from steelyard.errors import UsageError
-from steelyard.people.truth import Author, change_case
-from steelyard.suite.load import load_suite
+from steelyard.loading.load import load_suite
+from steelyard.truth.edits import Author, change_case
 
 SUITE = """\
 suite: things

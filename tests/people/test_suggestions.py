@@ -9,10 +9,10 @@ import pytest
 
 from parts.command import invoke
 from parts.makers import ANSWERS, write_makers
-from steelyard.people.suggestions import suggestions
+from steelyard.loading.load import load_suite
 from steelyard.store.people import LabelRecord
 from steelyard.store.sql import open_store
-from steelyard.suite.load import load_suite
+from steelyard.truth.suggestions import suggestions
 
 
 @pytest.fixture

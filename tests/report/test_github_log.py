@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from parts.github_runner import OUTPUT, obeyed
 from steelyard.cli import SafeOutput
 from steelyard.cli.output import GithubJob
-from steelyard.report.ci import Annotation, Level
+from steelyard.commands.ci_report import Annotation, Level
 from steelyard.report.format import spelled_out
 from steelyard.report.render.github import commands_off, harmless_json, harmless_log, output_lines
 

@@ -10,14 +10,14 @@ import pytest
 from rich.console import Console
 
 from parts.histories import made_run
-from steelyard.decide.history import Wanted, read_history
 from steelyard.records import Verdict
 from steelyard.report.charts.base import can_draw, to_png
-from steelyard.report.charts.trend import trend_charts
-from steelyard.report.history import data, document, grouped, left_out, marks, runs
 from steelyard.report.render.html import to_html
 from steelyard.report.render.markdown import to_markdown
 from steelyard.report.render.terminal import print_document
+from steelyard.run_history.charts import trend_charts
+from steelyard.run_history.history import Wanted, read_history
+from steelyard.run_history.report import data, document, grouped, left_out, marks, runs
 from steelyard.store.logs import BaselineEntry
 from steelyard.store.sql import open_store
 

@@ -13,12 +13,13 @@ from parts.judged import judged_suite, scored
 from parts.photos import photo_bytes
 from parts.views import card_to_html, to_html
 from steelyard.analysis.judge.health import check_health
-from steelyard.decide.history import Wanted, read_history
+from steelyard.judge_checks.build import Example, JudgeCard
 from steelyard.metrics.expressions import parse_judge_threshold
-from steelyard.report import history, wording
+from steelyard.report import wording
 from steelyard.report.compare import blocks
-from steelyard.report.judge.build import Example, JudgeCard
 from steelyard.report.render import html
+from steelyard.run_history import report as history
+from steelyard.run_history.history import Wanted, read_history
 from steelyard.store.sql import open_store
 from steelyard.suite.labels import Label
 

@@ -13,11 +13,8 @@ from parts.judged import judged, judged_suite, scored, vote
 from parts.reports import header
 from parts.views import Shown, card_to_html, card_to_json, card_to_markdown, print_card, squeezed
 from steelyard.analysis.judge.health import check_health
-from steelyard.metrics.expressions import parse_judge_threshold
-from steelyard.records import Mode, Verdict
-from steelyard.report.document import Section
-from steelyard.report.judge.build import Example, JudgeCard
-from steelyard.report.judge.card import (
+from steelyard.judge_checks.build import Example, JudgeCard
+from steelyard.judge_checks.card import (
     agreement,
     all_tables,
     confusions,
@@ -27,6 +24,9 @@ from steelyard.report.judge.card import (
     standing,
     thresholds,
 )
+from steelyard.metrics.expressions import parse_judge_threshold
+from steelyard.records import Mode, Verdict
+from steelyard.report.document import Section
 from steelyard.store.base import Spending
 from steelyard.suite.judge import Dimension, Flag, Rubric
 from steelyard.suite.labels import Label

@@ -12,6 +12,7 @@ from parts.judge_server import judge_server
 from parts.judged_suite import chat_judge, verdict, write_judged
 from parts.reports import rich_report
 from parts.views import print_report, squeezed, to_html, to_json, to_markdown
+from steelyard.loading.load import load_suite
 from steelyard.report.build import build_report
 from steelyard.report.groups import cases_by_variant
 from steelyard.report.judge.run import mode_sentence
@@ -19,7 +20,6 @@ from steelyard.report.render.junit import to_junit
 from steelyard.report.wording import status
 from steelyard.runner import run
 from steelyard.store.sql import open_store
-from steelyard.suite.load import load_suite
 
 
 def report_of(tmp_path, *answers, n=4, texts=None, **judge):

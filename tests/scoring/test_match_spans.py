@@ -11,11 +11,11 @@ import steelyard.spans
 from parts.lengths import examples
 from parts.looped import for_every
 from steelyard.auditing.audit import AS_WRITTEN, STRICT, audit
+from steelyard.loading.load import load_suite
 from steelyard.records import Claim
 from steelyard.scoring.spans.match import MatchSpans
 from steelyard.scoring.spans.read import TextSpan
 from steelyard.suite.case import Case
-from steelyard.suite.load import load_suite
 
 TEXT = "🦊 A red fox runs through deep snow.\n## Notes\nslow pan, slow motion"
 ROLES = {"red fox": "who.kind", "runs": "does.move", "deep snow": "where.ground", "slow pan": "how.camera"}

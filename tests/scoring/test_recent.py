@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 import pytest
 
 from parts.judged_suite import write_judged
+from steelyard.loading.load import load_suite
 from steelyard.scoring import evaluate
 from steelyard.scoring.base import Reading, Scorer
 from steelyard.scoring.evaluate import Evaluator, Recent
 from steelyard.suite.case import Case
-from steelyard.suite.load import load_suite
 from steelyard.suite.models import Component, SuiteModel, TargetSpec
 
 

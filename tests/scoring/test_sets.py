@@ -13,11 +13,11 @@ from sklearn.preprocessing import MultiLabelBinarizer
 
 from parts.command import steelyard
 from parts.looped import for_every
+from steelyard.loading.load import load_suite
 from steelyard.records import Outcome
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.scoring.sets import ItemSet, Subset
 from steelyard.suite.case import Case
-from steelyard.suite.load import load_suite
 
 IDS = Case("c", input={"passage_ids": ["p1", "p2", 3, "p4"]})
 

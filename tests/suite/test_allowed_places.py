@@ -8,7 +8,7 @@ import pytest
 
 from parts.command import invoke
 from steelyard.errors import SuiteError
-from steelyard.suite.load import load_suite
+from steelyard.loading.load import load_suite
 
 SUITE = """
 suite: far

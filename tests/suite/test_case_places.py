@@ -6,8 +6,8 @@ import pytest
 import yaml
 
 from parts.small_suite import write_suite
+from steelyard.loading.load import load_suite
 from steelyard.suite.cases import CasePlace, case_places
-from steelyard.suite.load import load_suite
 
 IDS = ("c0", "c1", "c2")
 JSON = '[\n  {"id": "c0", "input": 0},\n  {\n    "id": "c1", "input": 1\n  },\n  {"id": "c2", "input": 2}\n]\n'

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.errors import SuiteError, UsageError, install_command
-from steelyard.suite.load import load_suite
+from steelyard.loading.load import load_suite
 from steelyard.suite.streams import fetch
 
 ROWS = [
@@ -376,7 +376,7 @@ _MEASURE = """
 import resource, sys
 from pathlib import Path
 from steelyard.suite.cases import CaseFile, FileCases
-from steelyard.suite.build.draft import Draft
+from steelyard.suite.draft import Draft
 from steelyard.suite.yaml import Located
 from steelyard.suite.cases import survey_cases
 path = Path(sys.argv[1])

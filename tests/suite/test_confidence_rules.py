@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from steelyard.errors import SuiteError
+from steelyard.loading.load import load_suite
 from steelyard.records import TargetFacts
-from steelyard.suite.load import load_suite
 from steelyard.suite.models import ConfidenceRules, Utility
 from steelyard.suite.signature import signature
 from steelyard.suite.values import Band

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from steelyard.suite.load import find_suite, list_suites, load_suite
+from steelyard.loading.load import find_suite, list_suites, load_suite
 from steelyard.suite.yaml import read_yaml
 
 SUITE = """suite: greetings

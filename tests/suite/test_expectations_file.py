@@ -6,7 +6,7 @@ import pytest
 
 from steelyard import Suite
 from steelyard.errors import SuiteError
-from steelyard.suite.load import load_suite
+from steelyard.loading.load import load_suite
 from steelyard.suite.models import RequiredRepeats
 from steelyard.suite.signature import signature
 
@@ -231,8 +231,8 @@ def test_a_suite_in_python_has_the_same_keys(written):
 
 
 def test_the_schema_of_suite_files_knows_the_checks(written):
+    from steelyard.loading.json_schema import suite_schema
     from steelyard.scoring.extract import SchemaValidator
-    from steelyard.suite.json_schema import suite_schema
 
     validator = SchemaValidator(suite_schema())
     good = json.loads(written(required_repeats="first").read_text())

@@ -7,8 +7,8 @@ from typing import ClassVar
 import pytest
 
 from steelyard.errors import SuiteError
+from steelyard.loading.load import load_suite
 from steelyard.scoring.base import Measure, Reading
-from steelyard.suite.load import load_suite
 from steelyard.suite.models import Criterion
 
 

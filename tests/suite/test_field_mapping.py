@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.errors import SuiteError
-from steelyard.suite.build.draft import Draft
-from steelyard.suite.build.suite import build_suite
+from steelyard.loading.load import load_suite
+from steelyard.loading.suite import build_suite
 from steelyard.suite.cases import ListCases
-from steelyard.suite.load import load_suite
+from steelyard.suite.draft import Draft
 from steelyard.suite.mapping import Unmappable, compile_mapping, convert, unit_factor
 from steelyard.suite.yaml import Located
 

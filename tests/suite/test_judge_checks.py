@@ -4,10 +4,10 @@ import pytest
 
 from steelyard import Checked
 from steelyard.errors import SuiteError
+from steelyard.loading.load import load_suite
 from steelyard.metrics.expression_checks import judge_lacks
 from steelyard.metrics.expressions import parse_judge_threshold
 from steelyard.records import TargetFacts
-from steelyard.suite.load import load_suite
 from steelyard.suite.signature import signature
 
 CHECKS = """
@@ -86,7 +86,7 @@ def test_a_threshold_on_contradictions_needs_a_check(judged):
 
 
 def test_a_function_may_be_given_in_python(judged):
-    from steelyard.suite.build.draft import Draft, own_code
+    from steelyard.suite.draft import Draft, own_code
     from steelyard.suite.yaml import Located
 
     def check(response, text, case, metrics):

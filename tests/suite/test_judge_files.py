@@ -9,12 +9,12 @@ import pytest
 
 from steelyard import Suite
 from steelyard.errors import SuiteError, UsageError
+from steelyard.loading.chosen_judge import refuse_self_judged
+from steelyard.loading.json_schema import suite_schema
+from steelyard.loading.judge import response_schema
+from steelyard.loading.load import load_suite, with_judge, with_target
 from steelyard.records import Mode, TargetFacts
-from steelyard.suite.build.judge import response_schema
-from steelyard.suite.chosen_judge import refuse_self_judged
-from steelyard.suite.json_schema import suite_schema
 from steelyard.suite.judge import Dimension, Evidence, Flag, JudgeModel, Reasons, Rubric
-from steelyard.suite.load import load_suite, with_judge, with_target
 from steelyard.suite.mapping import JUDGE_NAMES, compile_template
 from steelyard.suite.origins import same_address
 from steelyard.suite.signature import signature

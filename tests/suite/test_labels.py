@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from steelyard.errors import SuiteError
+from steelyard.loading.load import load_suite
 from steelyard.suite.case import Case
 from steelyard.suite.judge import Dimension, Flag, JudgeModel, Rubric
 from steelyard.suite.labels import Label, check_path, hidden, labels_of
-from steelyard.suite.load import load_suite
 
 
 def judge(neutral: int = 3, labels: str = "expected.labels") -> JudgeModel:

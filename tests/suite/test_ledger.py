@@ -13,9 +13,9 @@ import pytest
 from parts.small_suite import write_suite
 from parts.stored import header
 from steelyard.errors import SuiteError, UsageError
+from steelyard.loading.load import load_suite
 from steelyard.records import TargetFacts
 from steelyard.suite.case import digest
-from steelyard.suite.load import load_suite
 from steelyard.suite.signature import signature
 from steelyard.suite.truth import (
     LEDGER_FILE,

@@ -14,9 +14,9 @@ import pytest
 from PIL import Image, ImageOps, JpegImagePlugin
 
 from parts.photos import bad_photos, bomb_bytes, noise, photo_bytes
+from steelyard.loading.load import load_suite
 from steelyard.suite.case import Attachment, Case
 from steelyard.suite.files import media_type_of, picture_problem, picture_size, read_attachments, unsendable
-from steelyard.suite.load import load_suite
 
 MOST = 64_000_000
 KINDS = {

@@ -8,9 +8,9 @@ import pytest
 
 from steelyard import Case, Scorer, Suite
 from steelyard.errors import SuiteError
+from steelyard.loading.load import load_suite
 from steelyard.records import TargetFacts
 from steelyard.scoring.base import Reading
-from steelyard.suite.load import load_suite
 from steelyard.suite.signature import signature
 
 CODE = """

@@ -11,9 +11,9 @@ import pytest
 
 import steelyard
 from steelyard import Case, Scorer, Suite, SuiteError, UsageError, scorers
+from steelyard.loading.load import load_suite
 from steelyard.records import TargetFacts
 from steelyard.scoring.base import Reading
-from steelyard.suite.load import load_suite
 from steelyard.suite.signature import signature
 
 ROWS = [{"id": "a", "input": "hi", "expected": {"text": "Hello"}, "category": "x"}]

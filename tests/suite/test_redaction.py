@@ -5,9 +5,9 @@ import json
 import pytest
 
 from steelyard.errors import SuiteError
+from steelyard.loading.load import load_suite
 from steelyard.records import CallResult, Failure, TargetFacts
 from steelyard.suite.case import Case
-from steelyard.suite.load import load_suite
 from steelyard.suite.redaction import RedactedCases, Redactor, RedactPart
 from steelyard.suite.signature import signature
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from steelyard.errors import SuiteError
-from steelyard.suite.load import load_suite
+from steelyard.loading.load import load_suite
 
 RUBRIC = """version: 2.1
 scale: [1, 5]

@@ -4,7 +4,7 @@ import pytest
 
 from parts.judged_suite import write_judged
 from steelyard.errors import SuiteError
-from steelyard.suite.load import load_suite
+from steelyard.loading.load import load_suite
 from steelyard.suite.signature import signature
 
 RESPONSE = {

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.errors import SuiteError, UsageError
-from steelyard.suite.load import load_suite
+from steelyard.loading.load import load_suite
 
 pytestmark = pytest.mark.boundary("pydantic", "pyyaml")
 

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from steelyard.errors import UsageError
+from steelyard.loading.load import load_suite, strict, with_target
 from steelyard.records import TargetFacts
-from steelyard.suite.load import load_suite, strict, with_target
 from steelyard.suite.models import SuiteModel, Threshold
 from steelyard.suite.signature import signature
 from steelyard.suite.truth import without_truth

@@ -8,8 +8,8 @@ import jsonschema_rs
 import pytest
 
 from steelyard import plugins
-from steelyard.suite.json_schema import schema_text, suite_schema
-from steelyard.suite.load import load_suite
+from steelyard.loading.json_schema import schema_text, suite_schema
+from steelyard.loading.load import load_suite
 from steelyard.suite.yaml import read_yaml
 
 pytestmark = pytest.mark.boundary("jsonschema-rs", "pydantic")
@@ -112,7 +112,7 @@ def test_everything_is_described_and_nothing_unknown_is_allowed(plain_schema):
 def test_the_published_file_is_up_to_date(monkeypatch):
     monkeypatch.undo()  # without the scorers of these tests
     published = (ROOT / "docs" / "suite.schema.json").read_text(encoding="utf-8")
-    assert published == schema_text(), "run: python -m steelyard.suite.json_schema docs/suite.schema.json"
+    assert published == schema_text(), "run: python -m steelyard.loading.json_schema docs/suite.schema.json"
 
 
 def test_the_built_in_suites_fit(plain_schema):

@@ -15,11 +15,11 @@ import pytest
 
 import steelyard.suites
 from parts.looped import for_every
+from steelyard.loading.load import load_suite
 from steelyard.records import Outcome
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.scoring.years import read_years
 from steelyard.suite.case import Attachment, Case
-from steelyard.suite.load import load_suite
 from steelyard.suite.mapping import compile_template
 from steelyard.suite.models import SuiteModel
 

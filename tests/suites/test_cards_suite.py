@@ -13,9 +13,9 @@ from PIL import Image
 import steelyard.suites
 from parts.command import steelyard as run_steelyard
 from parts.loopback import Loopback, chat_answer
+from steelyard.loading.load import load_suite
 from steelyard.records import Outcome
 from steelyard.scoring.evaluate import Evaluator
-from steelyard.suite.load import load_suite
 
 FOLDER = Path(steelyard.suites.__file__).parent / "cards"
 TRUTH = json.loads((FOLDER / "truth.json").read_text("utf-8"))

@@ -3,8 +3,8 @@
 import pytest
 
 from steelyard import load_suite
+from steelyard.exchange.imports import checked_sample
 from steelyard.records import Check, CheckState, Outcome
-from steelyard.runner.imports import checked_sample
 from steelyard.store.base import RecordedSample
 from steelyard.suite.case import Case
 

@@ -8,8 +8,8 @@ import pytest
 from parts.command import invoke
 from parts.reports import header
 from steelyard import UsageError, load_suite
+from steelyard.exchange.imports import export_foreign, import_foreign
 from steelyard.records import CheckState, Outcome, Verdict
-from steelyard.runner.imports import export_foreign, import_foreign
 from steelyard.store.sql import open_store
 from steelyard.suites.review.results import Format
 from steelyard.suites.review.results import results_document as document_of

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from parts.looped import for_every
 from parts.seed_snapshots import PROMPT, SPANS, about, judged, missed
 from steelyard import Case, Checked
-from steelyard.suite.load import load_suite
+from steelyard.loading.load import load_suite
 from steelyard.suites.spans.cross_check import check
 
 CASE = Case("fox", {"text": PROMPT})

@@ -12,12 +12,12 @@ from parts.looped import for_every
 from parts.seed_snapshots import CATEGORIES, PROMPT, SPANS, failed, judged, result, snapshot
 from steelyard import UsageError
 from steelyard.engine.plan import RunOptions, Selection
+from steelyard.exchange.imports import export_foreign, import_foreign
+from steelyard.loading.load import load_suite
 from steelyard.records import Mode, Original, Outcome, RunFacts, Verdict
 from steelyard.report.build import build_report
-from steelyard.runner.imports import export_foreign, import_foreign
 from steelyard.runner.run import run
 from steelyard.store.sql import open_store
-from steelyard.suite.load import load_suite
 from steelyard.suites.spans.snapshots import Format, evaluated
 from steelyard.suites.spans.summary import summarise
 

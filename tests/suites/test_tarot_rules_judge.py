@@ -15,10 +15,10 @@ from parts.looped import for_every
 from steelyard import Case
 from steelyard.analysis.judge.health import check_health
 from steelyard.judging.judgement import JudgeReader
+from steelyard.loading.load import load_suite
 from steelyard.metrics.expressions import parse_judge_threshold
 from steelyard.records import Verdict
 from steelyard.suite.labels import labels_of
-from steelyard.suite.load import load_suite
 from steelyard.suites.tarot.rules import judge
 from steelyard.suites.tarot.signals import Signals
 from steelyard.suites.tarot.structure import Structure

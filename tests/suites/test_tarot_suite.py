@@ -13,8 +13,8 @@ import steelyard.suites
 from parts.command import steelyard as run_steelyard
 from parts.looped import for_every
 from steelyard.judging.prompt import messages, new_fence
+from steelyard.loading.load import load_suite
 from steelyard.suite.judge import Rubric
-from steelyard.suite.load import load_suite
 
 FOLDER = Path(steelyard.suites.__file__).parent / "tarot"
 READINGS = {

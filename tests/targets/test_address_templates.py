@@ -11,8 +11,8 @@ from parts.command import invoke
 from parts.loopback import Loopback, chat_answer, json_answer
 from parts.providers import KEYS, PATHS, answer, settings
 from steelyard.errors import SuiteError
+from steelyard.loading.load import load_suite
 from steelyard.suite.case import Case
-from steelyard.suite.load import load_suite
 from steelyard.suite.models import Variant
 
 

@@ -12,7 +12,7 @@ from parts.command import invoke, outputs
 from parts.nightly import Nightly
 from parts.small_suite import write_suite
 from steelyard.alerts.evidence import State
-from steelyard.suite.load import load_suite
+from steelyard.loading.load import load_suite
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import yaml
 from parts.command import invoke
 from steelyard.auditing.audit import audit
 from steelyard.auditing.cases import Asked, near_duplicates
-from steelyard.suite.load import load_suite
+from steelyard.loading.load import load_suite
 
 EXACT = {"label": {"exact": {"expected": "expected.label"}}}
 NAME = {"name": {"exact": {"expected": "expected.name"}}}

@@ -10,6 +10,7 @@ import pytest
 from parts.command import invoke
 from parts.judged_suite import write_judged
 from steelyard.api import run_suite
+from steelyard.loading.load import load_suite
 from steelyard.people.crowd import (
     DAWID_SKENE,
     MAJORITY,
@@ -24,7 +25,6 @@ from steelyard.people.crowd import (
 from steelyard.stats.intervals import Estimate
 from steelyard.store.people import LabelRecord
 from steelyard.store.sql import open_store
-from steelyard.suite.load import load_suite
 
 
 def columns_of(*columns: np.ndarray, classes: int = 2) -> Labels:

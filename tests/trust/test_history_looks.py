@@ -10,7 +10,7 @@ import pytest
 from parts.command import invoke
 from parts.histories import made_run
 from parts.lengths import simulations
-from steelyard.decide.history import Wanted, read_history
+from steelyard.run_history.history import Wanted, read_history
 from steelyard.store.sql import open_store
 
 

@@ -21,23 +21,23 @@ from steelyard.alerts.evidence import (
     too_little,
     unknown,
 )
-from steelyard.alerts.reach import is_by_sample
-from steelyard.alerts.rules import CostRise, JudgeDrift, LatencyRise, Regression
 from steelyard.analysis.compare.against import Against
 from steelyard.analysis.compare.compare import Pool
 from steelyard.analysis.compare.pairing import ComparedRun, read_run
 from steelyard.analysis.compare.unpaired import difference_of_runs, is_by_run, smallest_that_matters
-from steelyard.analysis.summary import same_load
-from steelyard.analysis.wording import counted, difference, in_unit
 from steelyard.decide.baselines import baselines, no_baseline
 from steelyard.decide.gates import p_text
 from steelyard.frozen import frozen
+from steelyard.loading.alert_reach import is_by_sample
+from steelyard.loading.alerts import CostRise, JudgeDrift, LatencyRise, Regression
 from steelyard.metrics.expressions import Gate, parse_metric
-from steelyard.metrics.own import RunData
+from steelyard.metrics.run_data import RunData
 from steelyard.metrics.table import Table, cut
 from steelyard.records import RunHeader
 from steelyard.stats.intervals import Estimate
 from steelyard.stats.paired import holm, least_p
+from steelyard.store.headers import same_load
+from steelyard.wording import counted, difference, in_unit
 
 
 @frozen

@@ -25,8 +25,8 @@ from typing import IO, Any
 
 from steelyard import __version__
 from steelyard.alerts.notices import Message, Notice
-from steelyard.alerts.rules import Channel, Command, Mail, Slack, Webhook
 from steelyard.frozen import frozen
+from steelyard.loading.alerts import Channel, Command, Mail, Slack, Webhook
 from steelyard.redact import SHORTEST, SecretRedactor
 from steelyard.report.format import one_line
 from steelyard.report.render.github import annotation, append_summary, in_github

@@ -8,7 +8,11 @@ from typing import Any
 
 from steelyard.alerts.changes import cost_rises, judge_drifts, latency_rises, regressions
 from steelyard.alerts.evidence import Evidence, Level, Reading, State, same_signature, too_little
-from steelyard.alerts.rules import (
+from steelyard.analysis.compare.findings import confusions_of, seen_in
+from steelyard.analysis.model import Slice
+from steelyard.decide.gates import GateResult
+from steelyard.frozen import frozen
+from steelyard.loading.alerts import (
     CostRise,
     FlagRate,
     GateFailed,
@@ -20,15 +24,11 @@ from steelyard.alerts.rules import (
     Rule,
     RunInvalid,
 )
-from steelyard.analysis.compare.findings import confusions_of, seen_in
-from steelyard.analysis.model import Slice
-from steelyard.analysis.summary import same_load
-from steelyard.analysis.wording import counted, in_unit, percent
-from steelyard.decide.gates import GateResult
-from steelyard.frozen import frozen
 from steelyard.records import Verdict
 from steelyard.stats.intervals import Estimate
+from steelyard.store.headers import same_load
 from steelyard.store.logs import AlertRecord
+from steelyard.wording import counted, in_unit, percent
 
 _STATES = {Verdict.FAIL: State.THERE, Verdict.PASS: State.GONE}
 _MOST_CONFUSIONS = 5

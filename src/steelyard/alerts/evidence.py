@@ -8,20 +8,21 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
-from steelyard.alerts.rules import AlertSettings, Rule, WindowPart
 from steelyard.analysis.model import Slice, Summary
-from steelyard.analysis.summary import is_partial, is_reading, origin, stored_summary, summarise_stored
-from steelyard.analysis.wording import counted, difference, in_unit
+from steelyard.analysis.summary import stored_summary, summarise_stored
 from steelyard.decide.baselines import stored_results
 from steelyard.decide.gates import Decision, measure, p_text
 from steelyard.decide.verdict import as_ended, decide
 from steelyard.frozen import frozen
+from steelyard.loading.alerts import AlertSettings, Rule, WindowPart
 from steelyard.metrics.expressions import EVERY, FACTORS, Gate
 from steelyard.records import RunHeader
 from steelyard.stats.intervals import Estimate, Z, t_two_sided
 from steelyard.store.base import Store
+from steelyard.store.headers import is_partial, is_reading, origin
 from steelyard.store.logs import AlertRecord
 from steelyard.suite.models import Component
+from steelyard.wording import counted, difference, in_unit
 
 
 class State(StrEnum):

@@ -10,12 +10,12 @@ from steelyard.alerts.channels import Delivered, Place, RetryPolicy, deliver, se
 from steelyard.alerts.evaluate import Changes, Closing, changes_of, readings_of
 from steelyard.alerts.evidence import Evidence, Reading, reading_from
 from steelyard.alerts.notices import Kind, Message, Notice, loudest_first, redacted
-from steelyard.alerts.rules import AlertSettings, Channel
-from steelyard.analysis.summary import is_partial
 from steelyard.frozen import frozen
+from steelyard.loading.alerts import AlertSettings, Channel
 from steelyard.records import RunHeader
 from steelyard.redact import SecretRedactor
 from steelyard.store.base import Store
+from steelyard.store.headers import is_partial
 from steelyard.store.logs import FAILED, AlertRecord, Delivery
 
 RAISED, CLOSED = "raised", "closed"

@@ -7,10 +7,10 @@ from dataclasses import field, fields
 
 import numpy as np
 
-from steelyard.analysis.wording import percent
 from steelyard.frozen import frozen
 from steelyard.stats.arrays import LEAST_CLAIMS, TAILS, Array, blocks, draws, summed
 from steelyard.stats.intervals import ANYWHERE, SHARES, Estimate, bounded, clustered_share, settled, share_spreads
+from steelyard.wording import percent
 
 # What confidences are worth: the figures of claims that came with one. `n` is always a number of claims.
 

@@ -21,12 +21,13 @@ from steelyard.analysis.calibration import (
     shares_by,
     side_of,
 )
-from steelyard.metrics.own import RunData
-from steelyard.metrics.registry import NONE, OF_MEAN, Aggregate, At, Contributions, Level, Reported
+from steelyard.metrics.registry import OF_MEAN, Aggregate, At, Contributions, Level, Reported
+from steelyard.metrics.run_data import RunData
 from steelyard.metrics.table import Table
 from steelyard.stats.arrays import LEAST_CLAIMS, RESAMPLES, SEED, Array, tally
 from steelyard.stats.intervals import SHARES, Estimate, Spread, clustered_mean, settled
 from steelyard.store.base import ClaimColumns
+from steelyard.suite.case import NONE
 from steelyard.suite.models import ConfidenceRules, SuiteModel
 
 MOST_LABELS = 50

@@ -8,12 +8,12 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from steelyard.analysis.wording import percent
 from steelyard.errors import UsageError
 from steelyard.metrics.expressions import parse_gate, parse_repeats
 from steelyard.records import RunHeader
 from steelyard.suite.case import digest
 from steelyard.suite.models import SuiteModel
+from steelyard.wording import percent
 
 Values = dict[str, str]
 """By what it is called, a value as people write it."""

@@ -9,7 +9,6 @@ from typing import Final
 import numpy as np
 
 from steelyard.analysis.model import CodeFigure, FailingCodes, Pattern, Priority, Slice
-from steelyard.analysis.wording import percent, points
 from steelyard.frozen import frozen
 from steelyard.metrics.table import FORMAT, Table
 from steelyard.stats.arrays import Array, add_at, distinct, pieces
@@ -18,6 +17,7 @@ from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Columns
 from steelyard.store.contents import Contents
 from steelyard.suite.models import SuiteModel
+from steelyard.wording import percent, points
 
 # What was taken for what, and where in the texts the errors are: over all findings of a run.
 

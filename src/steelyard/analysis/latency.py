@@ -13,11 +13,9 @@ import numpy as np
 
 from steelyard.analysis.model import Slice
 from steelyard.analysis.repeats import ranked_first
-from steelyard.analysis.wording import counted
 from steelyard.frozen import frozen
 from steelyard.metrics.aggregate import POINTS
 from steelyard.metrics.cells import Cells
-from steelyard.metrics.own import RunData
 from steelyard.metrics.registry import (
     NOT_GIVEN,
     Aggregate,
@@ -29,6 +27,7 @@ from steelyard.metrics.registry import (
     Reported,
     metrics,
 )
+from steelyard.metrics.run_data import RunData
 from steelyard.metrics.table import Table
 from steelyard.records import AtLeast, Load
 from steelyard.stats.arrays import Array
@@ -36,6 +35,7 @@ from steelyard.stats.groups import quantile_of_sorted
 from steelyard.stats.intervals import fewest_for, settled
 from steelyard.suite.models import LatencyRules, SuiteModel
 from steelyard.suite.values import time_in_words
+from steelyard.wording import counted
 
 # How long calls took: those that were answered, and as lower bounds those that timed out; other failures have no time.
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from steelyard.analysis.wording import counted
 from steelyard.frozen import frozen
 from steelyard.metrics.figures import Figures, SliceKey, share_of_scale
 from steelyard.metrics.registry import READABLE, Metric, Names
 from steelyard.records import Outcome
 from steelyard.stats.intervals import Estimate, Possible
+from steelyard.wording import counted
 
 if TYPE_CHECKING:
     from steelyard.analysis.calibration import ConfidenceFigures

@@ -12,7 +12,6 @@ from steelyard.analysis import confidence, findings, latency, repeats, stability
 from steelyard.analysis.findings import component_gain, failing_samples, pattern_samples, with_finding
 from steelyard.analysis.judge import figures
 from steelyard.failures import failure_reason
-from steelyard.metrics.own import RunData, Thing, one_value
 from steelyard.metrics.registry import (
     NO_INTERVAL,
     Aggregate,
@@ -24,6 +23,7 @@ from steelyard.metrics.registry import (
     Reported,
     register_reported,
 )
+from steelyard.metrics.run_data import RunData, Thing, one_value
 from steelyard.metrics.table import FORMAT
 from steelyard.records import SCORER_ERROR, Finding, Outcome, Sample
 from steelyard.stats.arrays import Array

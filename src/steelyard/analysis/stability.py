@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from steelyard.analysis.repeats import ranked_first
-from steelyard.analysis.wording import percent
 from steelyard.frozen import frozen
 from steelyard.metrics.cells import CellGroups, PassedRepeats
-from steelyard.metrics.own import RunData, one_value
 from steelyard.metrics.registry import Aggregate, At, Contributions, Level, Reported
+from steelyard.metrics.run_data import RunData, one_value
 from steelyard.metrics.stability import PRESENCE, Seen
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Estimate
+from steelyard.wording import percent
 
 # How often repeats pass.
 

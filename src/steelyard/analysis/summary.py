@@ -22,9 +22,11 @@ from steelyard.analysis.findings import (
 from steelyard.analysis.latency import bottleneck, latency_figures
 from steelyard.analysis.model import BestVariant, ModeFigure, ReusedAnswers, Slice, Summary
 from steelyard.analysis.repeats import Repeats, checks_figures
+from steelyard.loading.own_metrics import load_metrics
 from steelyard.metrics.cells import Cells
 from steelyard.metrics.figures import hits, run_figures
-from steelyard.metrics.own import RunData, load_metrics, with_values
+from steelyard.metrics.own import with_values
+from steelyard.metrics.run_data import RunData
 from steelyard.metrics.stability import Placed
 from steelyard.metrics.table import Table, clusters_in_words
 from steelyard.records import RunHeader, RunState, Verdict

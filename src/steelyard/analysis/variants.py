@@ -14,14 +14,15 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.analysis.model import BestVariant, Difference
-from steelyard.analysis.wording import percent, percentage
 from steelyard.metrics.cells import Cells
-from steelyard.metrics.own import RunData
-from steelyard.metrics.registry import NONE, Aggregate, At, Contributions, Level, Reported
+from steelyard.metrics.registry import Aggregate, At, Contributions, Level, Reported
+from steelyard.metrics.run_data import RunData
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Estimate, settled, student, t_two_sided
 from steelyard.stats.paired import SIGNIFICANT, least_p
+from steelyard.suite.case import NONE
 from steelyard.suite.models import SuiteModel
+from steelyard.wording import percent, percentage
 
 _NO_SPREAD = 1e-12
 _MOST_NAMED = 3

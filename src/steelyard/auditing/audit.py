@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import field, replace
 
-from steelyard.analysis.wording import percent
 from steelyard.auditing.cases import case_complaints, contained_truths, shared_inputs
 from steelyard.auditing.gates import Tried, for_sure_warnings, gate_complaints
 from steelyard.auditing.independence import identical_labelers, labels_in_prompt, labels_of_judge
@@ -31,14 +30,15 @@ from steelyard.auditing.probes import (
 )
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
+from steelyard.loading.chosen_judge import models_of
+from steelyard.loading.load import strict as with_strict_rules
 from steelyard.records import Outcome, Verdict
 from steelyard.redact import redacted_output
 from steelyard.scoring.evaluate import Evaluated
 from steelyard.suite.case import Case
-from steelyard.suite.chosen_judge import models_of
-from steelyard.suite.load import strict as with_strict_rules
 from steelyard.suite.models import EXPECT, SuiteModel
 from steelyard.suite.origins import shared_origins
+from steelyard.wording import percent
 
 MOST_CASES = 2_000
 """A larger suite is audited on cases drawn at random, always the same; the result says so."""

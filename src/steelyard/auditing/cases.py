@@ -16,7 +16,6 @@ from zlib import crc32
 import numpy as np
 from rapidfuzz.distance import Levenshtein
 
-from steelyard.analysis.wording import percent
 from steelyard.auditing.filling import case_fields, decoded_words, is_sent, key, read_forms, sent_paths
 from steelyard.auditing.probes import even
 from steelyard.frozen import frozen
@@ -26,6 +25,7 @@ from steelyard.scoring.text import truth_parts
 from steelyard.stats.arrays import incomplete_beta
 from steelyard.suite.case import Case
 from steelyard.suite.models import SuiteModel
+from steelyard.wording import percent
 
 # Questions that are almost the same: found by the hashes of their shingles (MinHash), never by comparing all pairs.
 

@@ -14,21 +14,21 @@ import numpy as np
 
 from steelyard.analysis.model import Summary
 from steelyard.analysis.summary import summarise_stored
-from steelyard.analysis.wording import in_unit
 from steelyard.auditing.probes import ANSWERED, CONSTANT, NULL, PARTLY, TRUTH, Probe
 from steelyard.decide.gates import GateResult, Scope, evaluate, evaluate_criteria, named, needed_repeats
 from steelyard.engine.sample import Evaluation
 from steelyard.metrics.expression_checks import cannot_fail, settled
 from steelyard.metrics.expressions import EVERY, Expression, Gate, RepeatsRule, parse_expression, parse_gate
-from steelyard.metrics.registry import NONE, READABLE
+from steelyard.metrics.registry import READABLE
 from steelyard.records import CallResult, Outcome, RunHeader, Signature, TargetFacts, Verdict
 from steelyard.scoring.evaluate import Evaluated, placed
 from steelyard.stats.paired import SIGNIFICANT, least_p
 from steelyard.stats.sequential import BoundedMean
 from steelyard.store.sql import open_store
-from steelyard.suite.case import Case
+from steelyard.suite.case import NONE, Case
 from steelyard.suite.mapping import slice_names
 from steelyard.suite.models import Criterion, SuiteModel
+from steelyard.wording import in_unit
 
 _OVERALL = ("pass_rate", "average", "median", "cases.passed", "checks.passed", "passed", "score")
 _OF_SCORES = ("score.<component>.average", "score.<component>.points", "band.<band>")

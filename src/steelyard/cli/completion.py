@@ -49,7 +49,7 @@ def runs(context: click.Context, parameter: click.Parameter, typed: str) -> list
 
 def suites(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:  # noqa: ARG001
     """The built-in suites, folders with a suite in them, and files."""
-    from steelyard.suite.load import suite_names
+    from steelyard.loading.load import suite_names
 
     folders = [str(file.parent) for file in Path().glob("*/suite.yaml")]
     return [*_beginning(typed, [*suite_names(), *folders]), CompletionItem(typed, type="file")]

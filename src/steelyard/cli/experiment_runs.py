@@ -23,6 +23,7 @@ from steelyard.engine.plan import RunOptions, Selection, parse_only
 from steelyard.engine.writer import progress_of
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
+from steelyard.loading.load import load_suite
 from steelyard.metrics.expression_checks import SuiteNames
 from steelyard.records import EarlierRuns, ExperimentPlan, RunHeader, RunState, Verdict
 from steelyard.report.experiments import ExperimentReport
@@ -30,7 +31,6 @@ from steelyard.results.find import FoundRuns
 from steelyard.runner.same_signature import rescored
 from steelyard.store.logs import past_run
 from steelyard.store.sql import new_run_id
-from steelyard.suite.load import load_suite
 from steelyard.suite.models import SuiteModel
 
 if TYPE_CHECKING:

@@ -61,7 +61,7 @@ class ArmChoice:
 
     def of(self, suite: SuiteModel) -> SuiteModel:
         """The suite as this arm uses it; UsageError when it has no such target, variant or judge."""
-        from steelyard.suite.load import with_target
+        from steelyard.loading.load import with_target
 
         target = self.chosen.get("target")
         if target is not None or self.settings:
@@ -243,7 +243,7 @@ def _run_to_the_end(suites: Suites, store: Store, options: RunOptions, plan: AbP
 
 
 def _suites(place: str, a: tuple[str, ...], b: tuple[str, ...]) -> Suites:
-    from steelyard.suite.load import load_suite
+    from steelyard.loading.load import load_suite
 
     if not a and not b:
         raise click.UsageError("say what differs: --a KEY=VALUE, --b KEY=VALUE, such as --b model=NAME")

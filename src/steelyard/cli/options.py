@@ -215,7 +215,7 @@ class JudgeChoice:
 
     def of(self, suite: SuiteModel) -> SuiteModel:
         """The suite judged as asked for; UsageError when it has no judge, or not that one."""
-        from steelyard.suite.load import with_judge
+        from steelyard.loading.load import with_judge
 
         return with_judge(suite, self.name_or_url, self.model, self.token, self.repeats, self.temperature)
 

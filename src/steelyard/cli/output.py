@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
     from steelyard.alerts.channels import Place
     from steelyard.alerts.notify import Checked
-    from steelyard.alerts.rules import AlertSettings
+    from steelyard.commands.ci_report import Annotation
     from steelyard.decide.baselines import Reference
     from steelyard.engine.engine import Ending
     from steelyard.engine.plan import RunOptions
+    from steelyard.loading.alerts import AlertSettings
     from steelyard.records import RunHeader
-    from steelyard.report.ci import Annotation
     from steelyard.report.document import Block, Document
     from steelyard.report.model import Report
     from steelyard.results.shown import ShownResult
@@ -283,13 +283,13 @@ def same_command(run_id: str = "", how: str = "--resume") -> str:
 
 def settings_before_run(suite: SuiteModel) -> AlertSettings | None:
     """What is to be told after the run; None when nothing is. Says which variables of its channels are not set."""
-    from steelyard.suite.load import project_alerts
+    from steelyard.loading.load import project_alerts
 
     project = project_alerts(Path.cwd())
     settings: AlertSettings | None = project if suite.alerts is None else suite.alerts.over(project)
     if settings is None or not settings.rules:
         return None
-    from steelyard.alerts.reach import reach  # few suites have rules
+    from steelyard.loading.alert_reach import reach  # few suites have rules
 
     for rule in settings.rules:
         limited = reach(rule, settings, suite)

@@ -23,12 +23,12 @@ from steelyard.engine.sample import ScoringThread
 from steelyard.errors import SteelyardError, TargetFailure, UsageError
 from steelyard.frozen import frozen
 from steelyard.judging.ask import Bench
+from steelyard.loading.load import load_without_cases, strict
 from steelyard.plugins import raised_in_words
 from steelyard.records import CallResult, Sample, Signature
 from steelyard.redact import RedactedStream, learn_secrets, redact_known, secrets_in
 from steelyard.scoring.evaluate import Evaluated, Evaluator
 from steelyard.suite.case import CaseSurvey
-from steelyard.suite.load import load_without_cases, strict
 from steelyard.suite.models import Limits, SuiteModel
 from steelyard.suite.prices import Prices, read_prices
 from steelyard.suite.signature import signature

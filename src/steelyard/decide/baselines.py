@@ -9,18 +9,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from steelyard.analysis.criteria import changed_criteria
-from steelyard.analysis.summary import is_partial, stored_summary, summarise_stored
-from steelyard.analysis.wording import day, difference, percent
+from steelyard.analysis.summary import stored_summary, summarise_stored
 from steelyard.decide.gates import GateResult
 from steelyard.decide.verdict import decide
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
-from steelyard.metrics.expressions import BASELINE_SIGN, Gate, baseline_name_problem, is_relative, parse_gate
-from steelyard.metrics.own import load_metrics
-from steelyard.records import BaselineGates, Mode, RunHeader, RunState, Verdict
+from steelyard.loading.own_metrics import load_metrics
+from steelyard.metrics.expressions import Gate, baseline_name_problem, is_relative, parse_gate
+from steelyard.records import BASELINE_SIGN, BaselineGates, Mode, RunHeader, RunState, Verdict
 from steelyard.store.base import Store
+from steelyard.store.headers import is_partial
 from steelyard.store.logs import BaselineEntry, standing
 from steelyard.suite.yaml import listed, meant
+from steelyard.wording import day, difference, percent
 
 if TYPE_CHECKING:
     from steelyard.analysis.compare.against import Against

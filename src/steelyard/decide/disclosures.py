@@ -10,20 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from steelyard.analysis.model import Summary
-from steelyard.analysis.wording import (
-    cached_in_words,
-    counted,
-    distinguished,
-    in_unit,
-    percent,
-    provider_cached_in_words,
-)
 from steelyard.decide.gates import GateResult
 from steelyard.decide.provenance import changed_in_words, run_before, times, verdicts_in_words
 from steelyard.frozen import frozen
 from steelyard.records import RunHeader, Verdict
 from steelyard.stats.paired import SIGNIFICANT, holm
 from steelyard.suite.yaml import listed
+from steelyard.wording import cached_in_words, counted, distinguished, in_unit, percent, provider_cached_in_words
 
 Disclosure = Callable[[RunHeader, Summary, Sequence[GateResult]], Iterator[str]]
 
@@ -173,7 +166,7 @@ def origins_of_run(header: RunHeader) -> Iterator[str]:
     judge = header.description.judge
     if judge is None or not any(member.is_model for member in judge.members):
         return
-    from steelyard.suite.chosen_judge import models_of
+    from steelyard.loading.chosen_judge import models_of
     from steelyard.suite.origins import shared_origins
 
     model, address = header.target.model or "", header.target.address

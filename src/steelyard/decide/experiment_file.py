@@ -11,13 +11,13 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from steelyard.errors import Problem, SuiteError, UsageError
 from steelyard.frozen import frozen
+from steelyard.loading.load import holds_suite
 from steelyard.metrics.expression_checks import PlacedProblem, SuiteNames, check_gate, overlap
 from steelyard.metrics.expressions import Gate, parse_gate
 from steelyard.records import ExperimentPlan
-from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import digest
+from steelyard.suite.draft import Draft
 from steelyard.suite.files import text_of
-from steelyard.suite.load import holds_suite
 from steelyard.suite.values import Anything, Rate, Share
 from steelyard.suite.yaml import Located, listed, meant, read_yaml, result
 

@@ -8,7 +8,6 @@ from dataclasses import field
 from typing import Any
 
 from steelyard.analysis.model import Repeated, Slice, Summary
-from steelyard.analysis.wording import counted, distinguished, in_unit
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
 from steelyard.metrics.expression_checks import SuiteNames, check_gate
@@ -25,6 +24,7 @@ from steelyard.metrics.registry import CORRECTED, Level
 from steelyard.records import Verdict
 from steelyard.stats.intervals import Estimate, Possible
 from steelyard.suite.models import Criterion, SuiteModel
+from steelyard.wording import counted, distinguished, in_unit
 
 
 @frozen

@@ -14,7 +14,6 @@ from steelyard.analysis.compare.against import cost_pairs, latency_pairs, qualit
 from steelyard.analysis.compare.pairing import ComparedRun
 from steelyard.analysis.compare.signatures import signed
 from steelyard.analysis.target import changed_part, target_changes, target_label
-from steelyard.analysis.wording import day
 from steelyard.decide.assignment import arm_of, is_exposed
 from steelyard.decide.experiment import (
     BETTING,
@@ -57,6 +56,7 @@ from steelyard.stats.sequential import (
 )
 from steelyard.stats.sequential import METHOD as BOUNDS
 from steelyard.store.logs import OnlineReading
+from steelyard.wording import day
 
 # The experiment of two runs on the same cases, interleaved.
 

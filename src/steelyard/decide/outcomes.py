@@ -18,8 +18,8 @@ from steelyard.decide.assignment import Experiment
 from steelyard.decide.experiment_file import Part, experiment_draft
 from steelyard.errors import Problem, SuiteError, UsageError
 from steelyard.frozen import frozen, slotted
-from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import MISSING, Getter, compile_path, digest
+from steelyard.suite.draft import Draft
 from steelyard.suite.readers import Record, read_records
 from steelyard.suite.streams import ending
 from steelyard.suite.values import share

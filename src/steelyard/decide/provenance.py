@@ -8,15 +8,15 @@ from dataclasses import replace
 from itertools import chain
 
 from steelyard.analysis.criteria import changed_criteria, criteria_digest, criteria_of, has_criteria, suite_criteria
-from steelyard.analysis.summary import answers_from, arm_of, is_partial
-from steelyard.analysis.wording import counted, day
 from steelyard.decide.baselines import baselines as baselines_of
 from steelyard.decide.baselines import drift
 from steelyard.frozen import frozen
 from steelyard.records import CriteriaChanges, EarlierRuns, PastRun, RunFacts, RunHeader, RunState, Verdict
 from steelyard.store.base import Store
+from steelyard.store.headers import answers_from, arm_of, is_partial
 from steelyard.store.logs import BaselineEntry
 from steelyard.suite.yaml import listed
+from steelyard.wording import counted, day
 
 _ORDER = [*(verdict.value for verdict in Verdict), "without gates", "interrupted", "running"]
 _LOOKED_AT = 20

@@ -19,8 +19,6 @@ from steelyard.analysis.compare.checks import EXPECTATIONS, STABILITY
 from steelyard.analysis.compare.compare import dropped_cases, on_cases
 from steelyard.analysis.compare.metrics import UNTOUCHED, BoundedChange, at_step, verdict_of
 from steelyard.analysis.compare.model import MetricChange, Moved
-from steelyard.analysis.wording import DIFFERENCE, SHARES, counted, distinguished, in_unit
-from steelyard.analysis.wording import difference as signed
 from steelyard.decide.gates import GateResult, all_small, gate_result, named, p_text, small_slices
 from steelyard.frozen import frozen
 from steelyard.metrics.expression_checks import NOT_FOR_SURE
@@ -30,6 +28,8 @@ from steelyard.records import Verdict
 from steelyard.stats.intervals import Estimate
 from steelyard.stats.paired import FEWEST_TO_SHOW, NO_CHANGE, SIGNIFICANT, holm_steps, least_p, p_at
 from steelyard.stats.sequential import BoundedMean
+from steelyard.wording import DIFFERENCE, SHARES, counted, distinguished, in_unit
+from steelyard.wording import difference as signed
 
 
 @frozen

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from steelyard.analysis.model import Slice, Summary
-from steelyard.analysis.wording import counted, in_unit, percent
 from steelyard.decide.gates import (
     Decision,
     GateResult,
@@ -20,6 +19,7 @@ from steelyard.metrics.expressions import COMPARE, parse_gate
 from steelyard.metrics.registry import CORRECTED
 from steelyard.records import Outcome, RunHeader, RunState, Verdict
 from steelyard.suite.models import Criterion, SuiteModel
+from steelyard.wording import counted, in_unit, percent
 
 _UNJUDGED = (
     *("latency", "cost", "tokens", "scored_rate", "malformed_rate", "inconclusive_rate"),

@@ -20,13 +20,13 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol
 from steelyard.engine.sample import Evaluation
 from steelyard.errors import SteelyardError
 from steelyard.frozen import frozen
+from steelyard.loading.chosen_judge import as_recorded
+from steelyard.loading.load import load_without_cases
+from steelyard.loading.load import strict as with_strict_rules
 from steelyard.records import CallResult, JudgeCall, Sample, ScorerCall
 from steelyard.redact import RedactedStream, learn_secrets, secrets_in
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.suite.case import Case, CaseSurvey
-from steelyard.suite.chosen_judge import as_recorded
-from steelyard.suite.load import load_without_cases
-from steelyard.suite.load import strict as with_strict_rules
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.signature import signature
 

@@ -20,12 +20,12 @@ from steelyard.engine.sample import Evaluation
 from steelyard.engine.writer import SCORER, TARGET, Counts, Progress
 from steelyard.errors import SteelyardError, TargetFailure, UsageError
 from steelyard.frozen import slotted
+from steelyard.loading.chosen_judge import as_recorded
 from steelyard.records import CallResult, Failure, Judgement, Outcome, Retried, RunHeader, RunState, Sample
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.store.base import Store
 from steelyard.store.codec import encode
 from steelyard.suite.case import Case
-from steelyard.suite.chosen_judge import as_recorded
 from steelyard.suite.judge import JudgeModel
 from steelyard.suite.models import SuiteModel
 from steelyard.targets.base import Request, Response

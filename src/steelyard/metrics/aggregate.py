@@ -15,8 +15,8 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.metrics.missing import Ranges
-from steelyard.metrics.own import RunData
 from steelyard.metrics.registry import Aggregate, Contributions, Labels, Level, Metric, Names, metrics
+from steelyard.metrics.run_data import RunData
 from steelyard.stats.arrays import Array, pieces
 from steelyard.stats.groups import Groups
 from steelyard.stats.intervals import (

@@ -18,7 +18,7 @@ from steelyard.suite.case import cell_name
 from steelyard.suite.models import EXPECT, ExpectDescription, RequiredRepeats, SuiteModel
 
 if TYPE_CHECKING:
-    from steelyard.metrics.own import RunData
+    from steelyard.metrics.run_data import RunData
 
 
 class Cells:

@@ -24,7 +24,8 @@ from steelyard.metrics.expressions import (
     RepeatsRule,
     parse_expression,
 )
-from steelyard.metrics.registry import MOST_IN_A_ROW, NONE
+from steelyard.metrics.registry import MOST_IN_A_ROW
+from steelyard.suite.case import NONE
 from steelyard.suite.yaml import listed, meant, meant_or_listed
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from steelyard.stats.intervals import Estimate, Possible
 
 if TYPE_CHECKING:
     from steelyard.metrics.aggregate import Hit
-    from steelyard.metrics.own import RunData
+    from steelyard.metrics.run_data import RunData
 
 
 @frozen

@@ -27,7 +27,7 @@ from steelyard.stats.intervals import Estimate, Possible, settled
 from steelyard.suite.models import Limits, SuiteModel
 
 if TYPE_CHECKING:
-    from steelyard.metrics.own import RunData
+    from steelyard.metrics.run_data import RunData
 
 TOLERATED: float = Limits.model_fields["max_inconclusive"].default
 """The share of missing rows that a gate may ignore, however many more a run may have before it is INVALID."""

@@ -24,6 +24,7 @@ import numpy as np
 
 from steelyard.errors import SuiteError, UsageError
 from steelyard.frozen import frozen
+from steelyard.loading.load import suite_of_run
 from steelyard.metrics.cells import CellGroups, Counted, PassedRepeats, counted
 from steelyard.metrics.expressions import is_factor
 from steelyard.metrics.registry import (
@@ -49,7 +50,6 @@ from steelyard.stats.arrays import Array
 from steelyard.stats.groups import Groups
 from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Checks, ClaimColumns, Columns
-from steelyard.suite.load import suite_of_run
 from steelyard.suite.models import SuiteModel
 
 # The columns of a run and what is made of them once: what every metric takes its contributions from.

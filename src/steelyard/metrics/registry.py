@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 from steelyard.frozen import frozen
 
 if TYPE_CHECKING:
-    from steelyard.metrics.own import RunData
+    from steelyard.metrics.run_data import RunData
     from steelyard.stats.arrays import Array
     from steelyard.stats.intervals import Estimate
     from steelyard.suite.models import SuiteModel

@@ -23,7 +23,7 @@ from steelyard.metrics.registry import (
 from steelyard.stats.arrays import Array
 
 if TYPE_CHECKING:
-    from steelyard.metrics.own import RunData
+    from steelyard.metrics.run_data import RunData
     from steelyard.suite.models import SuiteModel
 
 _LEFT_OUT = "inconclusive samples, those excluded and those that are missing are left out"

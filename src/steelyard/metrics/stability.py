@@ -24,7 +24,7 @@ from steelyard.stats.intervals import Estimate, settled
 from steelyard.suite.models import StabilityRules
 
 if TYPE_CHECKING:
-    from steelyard.metrics.own import RunData
+    from steelyard.metrics.run_data import RunData
 
 Placed = tuple[int, tuple[Item, ...]]
 """The position of a sample in the plan, and the items of its answer."""

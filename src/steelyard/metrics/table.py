@@ -12,11 +12,12 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.metrics.registry import NONE, Reasons
+from steelyard.metrics.registry import Reasons
 from steelyard.records import TIMEOUTS, Outcome
 from steelyard.stats.arrays import Array, distinct, tally, translated
 from steelyard.stats.groups import Groups
 from steelyard.store.base import Columns
+from steelyard.suite.case import NONE
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.values import slice_tag
 

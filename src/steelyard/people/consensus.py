@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steelyard.analysis.wording import percent
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
+from steelyard.loading.load import suite_of_run
 from steelyard.people.crowd import ENOUGH, Choice, Labels, MethodScore, PersonQuality, choose, people_quality
 from steelyard.people.labels import PASSES, Terms, plain
-from steelyard.people.suggestions import truth_of_answer
-from steelyard.people.truth import Author, change_case, proposed_file
 from steelyard.store.people import ANSWER
 from steelyard.suite.cases import pending_cases
 from steelyard.suite.labels import Label, labels_of
-from steelyard.suite.load import suite_of_run
 from steelyard.suite.yaml import meant_or_listed
+from steelyard.truth.edits import Author, change_case, proposed_file
+from steelyard.truth.suggestions import truth_of_answer
+from steelyard.wording import percent
 
 if TYPE_CHECKING:
     from steelyard.records import RunHeader

@@ -25,7 +25,7 @@ from steelyard.analysis.judge.corrected import (
 )
 from steelyard.analysis.judge.model import PREDICTION_POWERED, CorrectedRate
 from steelyard.frozen import frozen
-from steelyard.metrics.own import RunData
+from steelyard.metrics.run_data import RunData
 from steelyard.people.agreement import FEWEST_IN_SLICE, judge_figures
 from steelyard.people.labels import PASSES, Terms, sheets
 from steelyard.stats.groups import mean

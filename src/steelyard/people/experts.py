@@ -16,13 +16,13 @@ import numpy as np
 
 from steelyard.errors import SuiteError, UsageError
 from steelyard.frozen import frozen
+from steelyard.loading.load import suite_of_run
 from steelyard.people.agreement import f1, flatten
 from steelyard.people.labels import plain
 from steelyard.scoring.evaluate import Evaluated, Evaluator
 from steelyard.stats.groups import mean, share
 from steelyard.stats.intervals import Estimate
 from steelyard.store.people import ANSWER, RULING, UPHELD, LabelRecord, person_key
-from steelyard.suite.load import suite_of_run
 
 if TYPE_CHECKING:
     from steelyard.records import RunHeader

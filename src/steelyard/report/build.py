@@ -16,7 +16,7 @@ from steelyard.decide.gates import Decision
 from steelyard.decide.verdict import as_ended, decide
 from steelyard.failures import FailureCause, causes_of, failure_reason
 from steelyard.frozen import frozen
-from steelyard.metrics.own import RunData
+from steelyard.metrics.run_data import RunData
 from steelyard.records import SCORER_ERROR, CallResult, Outcome, RunHeader, Sample
 from steelyard.report import document as doc
 from steelyard.report import format as fmt

@@ -22,10 +22,11 @@ from steelyard.analysis.summary import summarise_stored
 from steelyard.decide.gates import Scope, measure, names_of_run
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
+from steelyard.loading.own_metrics import load_metrics
 from steelyard.metrics.expression_checks import missing_name
 from steelyard.metrics.expressions import EVERY, Gate, asked_metric, is_factor, parse_repeats, split_sides
-from steelyard.metrics.own import RunData, load_metrics
-from steelyard.metrics.registry import NONE, At, Key, Level, Reported, metrics, reported
+from steelyard.metrics.registry import At, Key, Level, Reported, metrics, reported
+from steelyard.metrics.run_data import RunData
 from steelyard.records import RunHeader, Sample
 from steelyard.report import run
 from steelyard.report.build import build_report
@@ -34,6 +35,7 @@ from steelyard.report.model import Report
 from steelyard.report.samples import why_wrong
 from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Store
+from steelyard.suite.case import NONE
 from steelyard.suite.yaml import listed, meant
 
 LIST = "list"

@@ -12,7 +12,6 @@ from rich.text import Text as Line
 from steelyard.analysis.compare.attribution_model import points
 from steelyard.analysis.compare.model import MetricChange, Moved
 from steelyard.analysis.explain import BehindPair, Computed, Contributing, Counted, Explanation, PairExplanation
-from steelyard.analysis.wording import in_unit
 from steelyard.report import document as doc
 from steelyard.report.compare import changes
 from steelyard.report.document import Block, Bullet, Bullets, Document, Facts, Section, Table, Tone, table_section
@@ -21,6 +20,7 @@ from steelyard.report.render.json import encode_object, picked
 from steelyard.report.render.terminal import print_document
 from steelyard.stats.intervals import Estimate
 from steelyard.stats.paired import SIGNIFICANT
+from steelyard.wording import in_unit
 
 
 def explanations_to_json(

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from steelyard.analysis.wording import (
+from steelyard.wording import (
     DIFFERENCE,
     NOT_AVAILABLE,
     SHARES,

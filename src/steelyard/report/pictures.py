@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from steelyard.loading.load import find_suite
 from steelyard.records import Box, RunHeader
 from steelyard.report.document import LegendLine, Outline, Picture
 from steelyard.report.findings import in_order, taxonomy
@@ -18,7 +19,6 @@ from steelyard.report.format import as_text, one_line
 from steelyard.report.model import Report, SampleDetail
 from steelyard.suite.case import Attachment
 from steelyard.suite.files import inside, picture_problem
-from steelyard.suite.load import find_suite
 
 RIGHT = "right"
 _COLOURS, _DASHES = 6, 7

@@ -11,9 +11,7 @@ from typing import Any
 
 from steelyard.analysis.latency import percentiles
 from steelyard.analysis.model import SampleLine
-from steelyard.analysis.summary import is_partial
 from steelyard.analysis.target import target_label
-from steelyard.analysis.wording import DIFFERENCE
 from steelyard.decide.gates import NARROW
 from steelyard.records import RunState, Verdict
 from steelyard.report import confidence, findings, gates, groups, repeats, wording
@@ -28,9 +26,11 @@ from steelyard.report.judge import run
 from steelyard.report.model import Report, header_data, needs_models
 from steelyard.report.render.json import encode, encode_object, picked
 from steelyard.report.samples import samples
+from steelyard.store.headers import is_partial
 from steelyard.store.selection import Selection
 from steelyard.suite.judge import NOT_CALLED
 from steelyard.suite.prices import FILE
+from steelyard.wording import DIFFERENCE
 
 FORMAT = "steelyard.report/1"
 LINES, LINES_INVALID = 40, 10

@@ -6,7 +6,6 @@ from collections import Counter
 from hashlib import sha256
 
 from steelyard.analysis.model import SampleLine
-from steelyard.analysis.summary import is_partial, missing_repeats
 from steelyard.decide.disclosures import Disclosed, disclosures
 from steelyard.decide.gates import GateResult
 from steelyard.decide.verdict import NOT_FINISHED
@@ -17,6 +16,7 @@ from steelyard.report.judge.run import corrected_rate, excluded_sentence, mode_s
 from steelyard.report.model import Report, SampleDetail
 from steelyard.report.verdicts import NO_VERDICT
 from steelyard.store.base import Hit
+from steelyard.store.headers import is_partial, missing_repeats
 from steelyard.suite.case import cell_name
 from steelyard.suite.truth import stored_lines, worth
 from steelyard.suite.values import load_in_words, sample_in_words

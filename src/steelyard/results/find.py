@@ -22,11 +22,11 @@ FOREIGN = "import it first: steelyard import {file} (with --suite SUITE where it
 
 def stored_suite_name(store: Store, suite: str) -> str:
     """The name that runs are stored under: as given where the store has runs of it, else that of the suite there."""
-    from steelyard.suite.load import holds_suite
+    from steelyard.loading.load import holds_suite
 
     if store.runs(suite, 1) or not holds_suite(suite):
         return suite
-    from steelyard.suite.load import load_suite
+    from steelyard.loading.load import load_suite
 
     return load_suite(suite).name
 
@@ -76,8 +76,8 @@ class FoundRuns:
             raise SnapshotError(f"{error}. If another tool wrote it, {message}") from None
 
     def _results(self, file: Path, suite: str) -> tuple[SqlStore, str]:
-        from steelyard.runner.imports import import_foreign
-        from steelyard.suite.load import load_suite
+        from steelyard.exchange.imports import import_foreign
+        from steelyard.loading.load import load_suite
 
         store = self._own_store(file)
         return store, import_foreign(load_suite(suite), store, file).header.id

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from steelyard.auditing.audit import AuditResult
     from steelyard.decide.baselines import Reference
     from steelyard.decide.gates import Decision, GateResult
-    from steelyard.decide.history import History
     from steelyard.engine.engine import Ending
     from steelyard.engine.plan import RunOptions, Selection
     from steelyard.engine.writer import Progress
+    from steelyard.judge_checks.build import JudgeCard
     from steelyard.report.document import Block, Document
-    from steelyard.report.judge.build import JudgeCard
     from steelyard.report.model import Report
     from steelyard.results.find import StoredRun
+    from steelyard.run_history.history import History
     from steelyard.runner.attribute import Purchase
     from steelyard.store.base import Store
     from steelyard.suite.judge import JudgeModel
@@ -332,8 +332,8 @@ def rescore(
     The suite is the one that is named, the one that made the run in Python, or the one of the run's suite name.
     """
     from steelyard.engine.plan import RunOptions
+    from steelyard.loading.chosen_judge import judged_as_then
     from steelyard.runner.run import rescore_decided
-    from steelyard.suite.chosen_judge import judged_as_then
 
     source = _run_of(run, store)
     if source.file is not None:
@@ -402,14 +402,14 @@ def judge_check(
 def card_of(store: Store, header: RunHeader, suite: SuiteModel) -> JudgeCard:
     """The card of the judge of a stored run of the suite, with the labels that the suite's prompt shows it."""
     from steelyard.auditing.independence import labels_in_prompt
-    from steelyard.report.judge.build import build_card
+    from steelyard.judge_checks.build import build_card
 
     return build_card(store, header, judge_of(suite), labels_in_prompt(suite, store.cases(header.id)))
 
 
 def shown_card(card: JudgeCard) -> ShownResult[JudgeCard]:
     """The card as it is shown."""
-    from steelyard.report.judge.card import data, document
+    from steelyard.judge_checks.card import data, document
 
     return ShownResult(card, document, data, card.verdict)
 
@@ -469,7 +469,7 @@ def _labelled(suite: SuiteModel, asked: Selection) -> Selection:
 def audit(suite: AnySuite) -> ShownResult[AuditResult]:
     """What answers that know nothing earn in a suite, whether its gates can fail, and what is wrong with its cases."""
     from steelyard.auditing.audit import audit
-    from steelyard.results.audit import data, document
+    from steelyard.auditing.report import data, document
 
     result = audit(model_of(suite))
     return ShownResult(result, document, data, result.verdict)
@@ -488,8 +488,8 @@ def history(
 
     `metrics` are named as gates name them, `by` is category, difficulty, variant, tag or code.
     """
-    from steelyard.decide.history import Wanted, read_history
-    from steelyard.report.history import data, document
+    from steelyard.run_history.history import Wanted, read_history
+    from steelyard.run_history.report import data, document
     from steelyard.store.sql import open_store
 
     with open_store(store, create=False) as opened:

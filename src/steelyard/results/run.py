@@ -89,7 +89,7 @@ class Run(Shown):
     @property
     def is_partial(self) -> bool:
         """Whether it is of a part of its suite, or has fewer repeats: so is its verdict."""
-        from steelyard.analysis.summary import is_partial
+        from steelyard.store.headers import is_partial
 
         return is_partial(self._listed)
 
@@ -156,7 +156,7 @@ class Run(Shown):
 
     def own_format(self) -> Any:
         """The run as a document in the suite's own format of snapshots; UsageError when the suite has none."""
-        from steelyard.runner.imports import document_of
+        from steelyard.exchange.imports import document_of
 
         with self.opened() as (store, header):
             return document_of(self.suite_model(), store, header)
@@ -166,7 +166,7 @@ class Run(Shown):
 
         UsageError when there is none, or more than one.
         """
-        from steelyard.suite.load import suite_of_run
+        from steelyard.loading.load import suite_of_run
 
         if suite is None and self.made_by is not None:
             return self.made_by
@@ -239,7 +239,7 @@ def stored_name(store: Store, suite: Any) -> str:
 
 def model_of(suite: Any) -> SuiteModel:
     """The model of a suite: of a `Suite`, of what `load_suite` gave, or of the file, folder or name of one."""
-    from steelyard.suite.load import load_suite
+    from steelyard.loading.load import load_suite
     from steelyard.suite.models import SuiteModel
 
     model = getattr(suite, "model", suite)

@@ -17,17 +17,17 @@ from steelyard.analysis.compare.judge_drift import drawn_anchors, identical, key
 from steelyard.analysis.compare.pairing import CommonCases, ComparedRun, common_cases
 from steelyard.analysis.compare.signatures import signed
 from steelyard.analysis.criteria import changed_values, criteria_digest, criteria_of, is_signed, suite_criteria
-from steelyard.analysis.summary import is_partial
 from steelyard.engine.rescore import OtherBalance, reading_of
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.frozen import frozen
+from steelyard.loading.chosen_judge import judged_as_then, refuse_self_judged
+from steelyard.loading.load import strict
 from steelyard.records import AnchorReading, Anchors, Mode, RunHeader, RunState, Sample
 from steelyard.runner.same_signature import CurrentSuite, current_suite, scored_otherwise
 from steelyard.stats.arrays import Array
 from steelyard.store.base import Store
+from steelyard.store.headers import is_partial
 from steelyard.suite.case import Case, bare_truth, digest
-from steelyard.suite.chosen_judge import judged_as_then, refuse_self_judged
-from steelyard.suite.load import strict
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.prices import prices_used, read_prices
 from steelyard.suite.signature import signature

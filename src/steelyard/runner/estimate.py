@@ -10,13 +10,13 @@ from typing import Any
 from steelyard.analysis.summary import stored_summary
 from steelyard.engine.plan import Plan, Planned, RunOptions
 from steelyard.frozen import frozen
+from steelyard.loading.chosen_judge import models_of
 from steelyard.records import RunHeader, RunState, TargetFacts
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.scoring.base import models_asked
 from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Store
-from steelyard.suite.chosen_judge import models_of
 from steelyard.suite.judge import MODELS, JudgeModel
 from steelyard.suite.models import SuiteModel, Variant
 from steelyard.suite.prices import FILE, Price, Prices, price_of, read_prices

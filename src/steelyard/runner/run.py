@@ -42,7 +42,11 @@ from steelyard.engine.rescore import rescore as rescore_answers
 from steelyard.engine.writer import Progress, Silent
 from steelyard.errors import UNFINISHED, RunTaken, SteelyardError, UsageError
 from steelyard.frozen import frozen
-from steelyard.metrics.own import RunData, load_metrics, with_values
+from steelyard.loading.chosen_judge import models_of, refuse_self_judged
+from steelyard.loading.load import strict as with_strict_rules
+from steelyard.loading.own_metrics import load_metrics
+from steelyard.metrics.own import with_values
+from steelyard.metrics.run_data import RunData
 from steelyard.records import Mode, RunHeader, RunState, Signature, TargetFacts
 from steelyard.redact import redacted_output
 from steelyard.runner.judge_checks import broken_judge_limits, judge_doubts, with_anchors
@@ -52,9 +56,7 @@ from steelyard.scoring.evaluate import Evaluator
 from steelyard.store.base import Store
 from steelyard.store.sql import new_run_id
 from steelyard.suite.case import Case, digest
-from steelyard.suite.chosen_judge import models_of, refuse_self_judged
 from steelyard.suite.judge import MODELS
-from steelyard.suite.load import strict as with_strict_rules
 from steelyard.suite.models import Limits, PlannedCheck, SuiteModel, UncalledCase
 from steelyard.suite.prices import prices_used, read_prices
 from steelyard.suite.signature import signature

@@ -17,10 +17,10 @@ from steelyard.analysis.compare.signatures import overlaid, signed
 from steelyard.engine.rescore import OtherBalance
 from steelyard.errors import SteelyardError
 from steelyard.frozen import frozen
+from steelyard.loading.chosen_judge import judged_as_then
+from steelyard.loading.load import as_imported, strict, suite_of_run
 from steelyard.records import Mode, RunHeader, Sample
 from steelyard.suite.case import Case, digest
-from steelyard.suite.chosen_judge import judged_as_then
-from steelyard.suite.load import as_imported, strict, suite_of_run
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.signature import judge_asked, signature
 from steelyard.suite.truth import SCORED_BY, LedgerLine

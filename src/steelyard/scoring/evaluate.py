@@ -19,9 +19,19 @@ from steelyard.redact import learn_secrets, secrets_in
 from steelyard.scoring.base import Answered, Reading, models_asked
 from steelyard.scoring.extract import BROKE_OFF, SchemaValidator, extract_json, items_of
 from steelyard.scoring.text import truth_parts, unknown
-from steelyard.suite.build.judge import LISTED
 from steelyard.suite.case import MISSING, Case, Unsearchable, compile_path, path_step
-from steelyard.suite.judge import ANSWER, PASSAGES, REBUTTED, Dimension, Flag, JudgeModel, Rubric, SaidCount, SaidMean
+from steelyard.suite.judge import (
+    ANSWER,
+    LISTED,
+    PASSAGES,
+    REBUTTED,
+    Dimension,
+    Flag,
+    JudgeModel,
+    Rubric,
+    SaidCount,
+    SaidMean,
+)
 from steelyard.suite.models import EXPECT, Component, SuiteModel
 from steelyard.suite.rules import measured_for_rules, names_in_rules
 

@@ -15,8 +15,7 @@ from typing import Any
 
 from steelyard.errors import RunNotFound
 from steelyard.frozen import frozen
-from steelyard.metrics.expressions import BASELINE_SIGN
-from steelyard.records import PastRun, RunHeader, RunState, Signature, TargetFacts
+from steelyard.records import BASELINE_SIGN, PastRun, RunHeader, RunState, Signature, TargetFacts
 from steelyard.store.codec import columns_of, from_row, from_stored, to_json, to_row, to_stored
 from steelyard.store.databases import Session, in_pieces, placeholders
 from steelyard.suite.case import digest

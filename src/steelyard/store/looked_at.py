@@ -9,12 +9,12 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from steelyard.metrics.registry import NONE
 from steelyard.records import Claim
 from steelyard.store.codec import from_stored, unpack
 from steelyard.store.contents import confusion_label
 from steelyard.store.databases import Session, placeholders
 from steelyard.store.selection import Selection
+from steelyard.suite.case import NONE
 
 _FINDINGS = "SELECT seq, code, section, expected, got FROM findings WHERE run = ? AND seq IN"
 _CLAIMS = "SELECT seq, content FROM claims WHERE run = ? AND seq IN"

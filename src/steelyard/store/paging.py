@@ -19,7 +19,6 @@ from typing import Any
 
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
-from steelyard.metrics.registry import NONE
 from steelyard.records import TIMEOUTS, AtLeast, Check, Outcome
 from steelyard.store.codec import from_stored, from_stored_or_none, to_stored, unpack
 from steelyard.store.databases import IN_LIMIT, Session, placeholders
@@ -39,6 +38,7 @@ from steelyard.store.stored_paging import (
     no_such_place,
     span_of,
 )
+from steelyard.suite.case import NONE
 
 TIME = 0.06
 """Seconds after which a search stops."""

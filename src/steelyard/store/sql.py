@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from steelyard.errors import RunNotFound, RunTaken, StoreError, UsageError
-from steelyard.metrics.expressions import BASELINE_SIGN
-from steelyard.records import Item, PastRun, RunHeader, RunState, Sample, TargetFacts
+from steelyard.records import BASELINE_SIGN, Item, PastRun, RunHeader, RunState, Sample, TargetFacts
 from steelyard.store import contents, logs
 from steelyard.store.base import Checks, ClaimColumns, Columns, Hit, JudgedSample, Spending
 from steelyard.store.codec import Row, columns_of, from_row, from_stored, to_json, to_row, to_stored

@@ -15,12 +15,12 @@ import numpy as np
 
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
-from steelyard.metrics.registry import NONE
 from steelyard.records import TIMEOUTS, Mode, Outcome
 from steelyard.store import contents
 from steelyard.store.codec import to_stored
 from steelyard.store.databases import Session
 from steelyard.store.selection import CONCLUSIVE, INCONCLUSIVE, Selection
+from steelyard.suite.case import NONE
 
 ORDERS = ("plan", "score", "latency", "case")
 """Lowest first; samples without a score or a latency come last, also where the order is turned round."""

@@ -16,8 +16,8 @@ from pydantic import Field
 
 from steelyard.errors import Problem, SteelyardError, UsageError
 from steelyard.frozen import frozen, slotted
-from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import MISSING, Case, CaseSurvey, digest, json_writer, split_path
+from steelyard.suite.draft import Draft
 from steelyard.suite.files import folder_inside, inside, place_inside, read_attachments
 from steelyard.suite.judge import JudgeModel
 from steelyard.suite.mapping import FIELDS, RowMapping, SliceTally, Unmappable, compile_mapping
@@ -115,7 +115,7 @@ class FileCases:
         if self.one_each:
             return read_one(file.path, file.name, report)
         if self.traces:
-            from steelyard.exchange.traces import read_cases  # few suites have them
+            from steelyard.suite.traces import read_cases  # few suites have them
 
             return read_cases(file.path, file.name, report)
         return read_records(file.path, file.name, self.at, report)

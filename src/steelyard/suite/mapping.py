@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import Problem, SuiteError, UsageError
 from steelyard.frozen import frozen
-from steelyard.metrics.registry import NONE
-from steelyard.suite.case import MISSING, Case, Getter, compile_path, path_step, split_path
+from steelyard.suite.case import MISSING, NONE, Case, Getter, compile_path, path_step, split_path
 from steelyard.suite.models import Variant
 from steelyard.suite.readers import decode, split_list
 from steelyard.suite.values import slice_tag

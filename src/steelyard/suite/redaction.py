@@ -18,8 +18,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from steelyard.errors import UsageError
 from steelyard.plugins import UserCodeError, checked_call, find_callable, place_in_words
 from steelyard.records import CallResult, Failure
-from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import MISSING, Case, CaseSource, compile_path
+from steelyard.suite.draft import Draft
 
 EMAIL, PHONE, NAME = "[EMAIL]", "[PHONE]", "[NAME]"
 

@@ -9,9 +9,8 @@ from pydantic import BaseModel
 
 from steelyard.plugins import find_callable, place_of, source_digest
 from steelyard.records import DrawnSample, Signature, TargetFacts
-from steelyard.suite.build.judge import dimension_code
 from steelyard.suite.case import digest
-from steelyard.suite.judge import JudgeModel, Member
+from steelyard.suite.judge import JudgeModel, Member, dimension_code
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.values import sample_in_words
 

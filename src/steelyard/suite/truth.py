@@ -16,8 +16,8 @@ from steelyard.errors import Problem, UsageError
 from steelyard.frozen import slotted
 from steelyard.plugins import UserCodeError, checked_call
 from steelyard.records import Signature
-from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import MISSING, Case, Getter, compile_path, split_path
+from steelyard.suite.draft import Draft
 from steelyard.suite.judge import JudgeModel
 from steelyard.suite.labels import check_path, labels_of
 from steelyard.suite.mapping import FIELDS, RowMapping

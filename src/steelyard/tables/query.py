@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from steelyard.analysis.summary import is_partial
 from steelyard.errors import MissingExtra, UsageError
 from steelyard.frozen import frozen
+from steelyard.store.headers import is_partial
 from steelyard.tables.arrow import arrow, table_of
 from steelyard.tables.columns import NAMES
 

@@ -132,7 +132,7 @@ class PlainLines:
 
     def _unpacked(self) -> LocalCopy:
         if self._form is not None:
-            from steelyard.exchange.traces import read_answers  # few suites have them
+            from steelyard.suite.traces import read_answers  # few suites have them
 
             spans = read_answers(self.path, self.name, refuse)
             return lines_copy("spans.jsonl", (json.dumps(span).encode() + b"\n" for span in spans))

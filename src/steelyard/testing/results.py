@@ -17,6 +17,7 @@ from steelyard.engine.plan import Selection, run_options
 from steelyard.engine.process import in_thread
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.frozen import frozen
+from steelyard.loading.load import find_suite, holds_suite, load_suite
 from steelyard.report import format as fmt
 from steelyard.report import wording
 from steelyard.report.build import build_report, case_states
@@ -30,7 +31,6 @@ from steelyard.report.render.junit import (
 )
 from steelyard.runner.run import run_decided
 from steelyard.store.sql import open_store
-from steelyard.suite.load import find_suite, holds_suite, load_suite
 from steelyard.suite.models import RequiredRepeats, SuiteModel
 
 if TYPE_CHECKING:

@@ -11,21 +11,21 @@ from markupsafe import Markup
 from pydantic import BaseModel, ConfigDict, Field
 
 from steelyard.errors import SuiteError, UsageError
+from steelyard.loading.load import suite_of_run
+from steelyard.people import report
 from steelyard.people.agreement import agreement_of
 from steelyard.people.desk import Desk, Draw, Task, extend_plan
 from steelyard.people.estimates import estimates_of
 from steelyard.people.experts import contested_in
 from steelyard.people.files import people_names
 from steelyard.people.labels import PREFERENCE, Terms
-from steelyard.people.suggestions import chosen_runs, decide, suggestions
-from steelyard.people.truth import Author, assigned
 from steelyard.records import RunHeader
 from steelyard.report import format as fmt
-from steelyard.report import people as report
 from steelyard.report.render.json import picked
 from steelyard.store.people import ANSWER, SCORES, VERDICT, AlreadyLabelled, Queue, person_key
-from steelyard.suite.load import suite_of_run
 from steelyard.suite.truth import NAMES, kind_of, newest_first
+from steelyard.truth.edits import Author, assigned
+from steelyard.truth.suggestions import chosen_runs, decide, suggestions
 from steelyard.web import render
 from steelyard.web.site import Action, Query, Resource, Role, Visit, desk_address, sample_address
 

@@ -18,16 +18,16 @@ from pydantic import Field
 from steelyard.analysis.summary import stored_summary
 from steelyard.analysis.target import target_name
 from steelyard.decide.baselines import baselines
-from steelyard.decide.history import Wanted, groupings_of, marks_between, read_history, why_no_trend
 from steelyard.errors import UsageError
 from steelyard.records import RunHeader, RunState
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
-from steelyard.report import history
 from steelyard.report.build import build_report
 from steelyard.report.charts.base import Chart, can_draw, to_svg
 from steelyard.report.render.html import BlockWriter, tag
 from steelyard.report.run import context, data, document
+from steelyard.run_history import report as history
+from steelyard.run_history.history import Wanted, groupings_of, marks_between, read_history, why_no_trend
 from steelyard.store.base import Store
 from steelyard.store.people import Queue
 from steelyard.store.selection import Selection

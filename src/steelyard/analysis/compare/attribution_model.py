@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import field
 from enum import StrEnum
 
-from steelyard.analysis.wording import percentage
 from steelyard.frozen import frozen
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Estimate
 from steelyard.suite.truth import LedgerLine
+from steelyard.wording import percentage
 
 # Why the headline number moved: the change from A to B cut into portions that sum to it, as plain data.
 

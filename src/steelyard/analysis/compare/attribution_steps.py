@@ -36,13 +36,13 @@ from steelyard.analysis.compare.judge_drift import (
 from steelyard.analysis.compare.model import MOST_LISTED, Why
 from steelyard.analysis.compare.pairing import OTHER_TRUTH, CommonCases, ComparedRun, pair
 from steelyard.analysis.compare.signatures import signed
-from steelyard.analysis.wording import percentage
 from steelyard.frozen import frozen
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Estimate, settled
 from steelyard.stats.paired import NO_CHANGE, case_starts
 from steelyard.suite.case import digest
 from steelyard.suite.truth import NAMES, SCORED_BY, TRUTH, LedgerLine, by_state, stored_lines
+from steelyard.wording import percentage
 
 # The reasons that the ledger gives for what was edited from A to B: of truths, and of how answers are scored.
 

@@ -40,8 +40,6 @@ from steelyard.analysis.compare.signatures import compare_signatures
 from steelyard.analysis.compare.slices import cuts, failure_changes, slices
 from steelyard.analysis.compare.unpaired import METHOD as BY_RUN
 from steelyard.analysis.compare.unpaired import by_run, corrected_changes, side_by_side
-from steelyard.analysis.summary import is_partial
-from steelyard.analysis.wording import counted, percent, percentage
 from steelyard.frozen import frozen
 from steelyard.metrics.table import Table, clusters_in_words
 from steelyard.records import RunHeader, RunState, Verdict
@@ -49,8 +47,10 @@ from steelyard.stats.arrays import RESAMPLES, SEED, Array
 from steelyard.stats.intervals import SHORT_INTERVALS, Estimate
 from steelyard.stats.paired import DRAWN_UP_TO, FEWEST_TO_SHOW, PATTERNS, Paired, case_starts, paired_mean
 from steelyard.stats.window import window_test
+from steelyard.store.headers import is_partial
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.values import MIN_PAIRED
+from steelyard.wording import counted, percent, percentage
 
 # The answer of a comparison in words: better, worse, the same or cannot tell, and how sure that is.
 

@@ -10,13 +10,13 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.analysis.compare.pairing import CommonCases, ComparedRun, Pairing, units_of
-from steelyard.analysis.summary import arm_of
-from steelyard.analysis.wording import percentage
 from steelyard.frozen import frozen
 from steelyard.records import Anchors, Mode
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Estimate, Z, settled, student
 from steelyard.stats.paired import FEWEST_TO_SHOW, NO_CHANGE, SIGNIFICANT, Paired, case_starts, paired_mean
+from steelyard.store.headers import arm_of
+from steelyard.wording import percentage
 
 # Figures whose intervals stand on what each case adds to them, so that any sum of means over any sets has one.
 

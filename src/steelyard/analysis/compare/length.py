@@ -15,10 +15,10 @@ import numpy as np
 
 from steelyard.analysis.compare.model import LengthEffect
 from steelyard.analysis.compare.pairing import ComparedRun, Pairing
-from steelyard.analysis.wording import percentage
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Estimate, student
 from steelyard.stats.paired import case_starts
+from steelyard.wording import percentage
 
 MIN_CASES = 10
 """Fewer cases do not separate a difference from length."""

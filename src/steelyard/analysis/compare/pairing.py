@@ -15,20 +15,21 @@ from typing import Any
 import numpy as np
 
 from steelyard.analysis.compare.model import MOST_LISTED, PairLine, PairList, Pairs, Why
-from steelyard.analysis.summary import answers_from, is_reading, reused_answers, same_system
-from steelyard.analysis.wording import cached_in_words, provider_cached_in_words
+from steelyard.analysis.summary import reused_answers
 from steelyard.errors import RunNotFound
 from steelyard.frozen import frozen
-from steelyard.metrics.own import RunData, load_metrics
-from steelyard.metrics.registry import NONE
+from steelyard.loading.own_metrics import load_metrics
+from steelyard.metrics.run_data import RunData
 from steelyard.metrics.table import Table
 from steelyard.records import Item, Mode, Retried, RunHeader, Sample
 from steelyard.stats.arrays import Array, distinct, translated
 from steelyard.stats.paired import NO_CHANGE, case_starts
 from steelyard.store.base import Checks, Columns, Store
 from steelyard.store.contents import Contents
-from steelyard.suite.case import Case, bare_truth, digest
+from steelyard.store.headers import answers_from, is_reading, same_system
+from steelyard.suite.case import NONE, Case, bare_truth, digest
 from steelyard.suite.models import SuiteModel
+from steelyard.wording import cached_in_words, provider_cached_in_words
 
 # One side of a comparison.
 

@@ -20,14 +20,14 @@ from steelyard.analysis.compare.pairing import (
 )
 from steelyard.analysis.criteria import changed_values, criteria_of
 from steelyard.analysis.target import SettingChange, changes_text, target_changes
-from steelyard.analysis.wording import counted
 from steelyard.metrics.own import without_values
-from steelyard.metrics.registry import NONE
 from steelyard.records import CheckState, Load, Mode, RunState, Sample
 from steelyard.stats.arrays import Array
 from steelyard.store.base import Checks, Columns
 from steelyard.store.contents import Confused, Contents, confusion_digest, confusion_label, is_confusion
+from steelyard.suite.case import NONE
 from steelyard.suite.values import load_in_words
+from steelyard.wording import counted
 
 # What differs between how two runs were made, in words, and what that means for comparing them.
 

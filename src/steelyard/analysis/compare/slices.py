@@ -10,13 +10,14 @@ import numpy as np
 from steelyard.analysis.compare.metrics import Cut, Figure, judged, metric_figure
 from steelyard.analysis.compare.model import MetricChange, SliceChange
 from steelyard.analysis.compare.pairing import ComparedRun, Pairing
-from steelyard.metrics.registry import NONE, metric
+from steelyard.metrics.registry import metric
 from steelyard.metrics.table import cut
 from steelyard.records import Outcome
 from steelyard.stats.arrays import Array, distinct, translated
 from steelyard.stats.groups import Groups
 from steelyard.stats.paired import case_starts
 from steelyard.store.base import Columns
+from steelyard.suite.case import NONE
 
 # Comparable pairs cut by category, difficulty, variant and tag, and what changed in each group.
 

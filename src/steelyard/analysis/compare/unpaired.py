@@ -15,15 +15,17 @@ from steelyard.analysis.compare.pairing import ComparedRun
 from steelyard.analysis.compare.signatures import loads
 from steelyard.analysis.findings import top_confusions
 from steelyard.analysis.judge.corrected import labels_of
-from steelyard.analysis.summary import arm_of, same_system, stored_summary, summarise_stored
+from steelyard.analysis.summary import stored_summary, summarise_stored
 from steelyard.frozen import frozen
-from steelyard.metrics.registry import CORRECTED, NONE, metric
+from steelyard.metrics.registry import CORRECTED, metric
 from steelyard.metrics.table import cut
 from steelyard.records import AtLeast, Outcome, RunHeader
 from steelyard.stats import groups as clusters
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import SHARES, Estimate, Scale, Z, lower_bound, student, t_two_sided
 from steelyard.store.contents import Confused, confusion_digest
+from steelyard.store.headers import arm_of, same_system
+from steelyard.suite.case import NONE
 from steelyard.suite.models import SuiteModel
 
 # Two runs that have no pair, side by side: the figures of either, and how far they lie apart.

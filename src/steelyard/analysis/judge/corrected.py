@@ -26,9 +26,8 @@ from steelyard.analysis.judge.votes import (
     labels_by_case,
     why_labels_cannot_tell,
 )
-from steelyard.analysis.wording import percent
 from steelyard.frozen import frozen
-from steelyard.metrics.own import LabelledPasses, RunData
+from steelyard.metrics.run_data import LabelledPasses, RunData
 from steelyard.stats.arrays import Array
 from steelyard.stats.groups import share
 from steelyard.stats.intervals import SHARES, Estimate, bounded, score_bounds
@@ -37,6 +36,7 @@ from steelyard.store.base import Columns, Store
 from steelyard.store.people import DISAGREEMENT, PRECISION, RANDOM, SCORES, VERDICT, LabelRecord, Queue
 from steelyard.suite.labels import Label, is_labelled
 from steelyard.suite.models import SuiteModel
+from steelyard.wording import percent
 
 _HALF = 0.5
 FEWEST = 10

@@ -39,7 +39,6 @@ from steelyard.analysis.judge.votes import (
     spread,
 )
 from steelyard.analysis.model import JudgeFigures, UsualScore
-from steelyard.analysis.wording import distinguished, in_unit
 from steelyard.frozen import frozen
 from steelyard.metrics.expressions import COMPARE, JUDGE_METRICS, Gate
 from steelyard.records import Mode, Verdict
@@ -50,6 +49,7 @@ from steelyard.stats.intervals import SHARES, Estimate, bounded, wilson
 from steelyard.store.base import Spending
 from steelyard.suite.labels import Label
 from steelyard.suite.models import SuiteModel
+from steelyard.wording import distinguished, in_unit
 
 # The thresholds that a suite declares on its judge's health, compared with the figures.
 

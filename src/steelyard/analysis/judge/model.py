@@ -11,7 +11,6 @@ from typing import Protocol
 import numpy as np
 
 from steelyard.analysis.model import Rebuttal
-from steelyard.analysis.wording import percent
 from steelyard.frozen import frozen
 from steelyard.records import Judgement, Mode, Verdict
 from steelyard.stats.agreement import (
@@ -26,6 +25,7 @@ from steelyard.stats.arrays import Array
 from steelyard.stats.groups import of_some, share, worth
 from steelyard.stats.intervals import SHARES, Estimate, bounded, wilson
 from steelyard.store.base import Spending
+from steelyard.wording import percent
 
 # Several people's labels beside a judge: how far people agree, and whether the judge may stand for one of them.
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from steelyard.analysis.latency import Bar, CellLatency, LatencyFigures, percentiles
 from steelyard.analysis.stability import CellStability, StabilityFigures
-from steelyard.analysis.wording import seconds
 from steelyard.records import AtLeast
 from steelyard.report import format as words
 from steelyard.report.charts.base import (
@@ -31,6 +30,7 @@ from steelyard.report.charts.base import (
     rows_shown,
 )
 from steelyard.stats.intervals import Estimate
+from steelyard.wording import seconds
 
 _WIDTH, _HEIGHT = 520, 220
 _LINE = 13

@@ -23,7 +23,7 @@ from steelyard.report.format import percent, when
 from steelyard.stats.intervals import Estimate
 
 if TYPE_CHECKING:  # a run needs no history, and what it imports
-    from steelyard.decide.history import History
+    from steelyard.run_history.history import History
 
 _MOST_ROWS = 40
 _ROW = 20
