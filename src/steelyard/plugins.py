@@ -83,6 +83,15 @@ _BUILT_IN = {
     },
     # Those of a model that a scorer needs, which a run asks.
     "models": {"embeddings": "steelyard.targets.embeddings:EmbeddingsConnection"},
+    # What the kernel takes from features, which it does not import: one line per function.
+    "features": {
+        "contested_cases": "steelyard.people.experts:contested_in",
+        "import_file": "steelyard.exchange.imports:import_foreign",
+        "to_arrow": "steelyard.tables.arrow:table_of",
+        "to_own_format": "steelyard.exchange.imports:document_of",
+        "to_pandas": "steelyard.tables.frames:to_pandas",
+        "to_polars": "steelyard.tables.frames:to_polars",
+    },
 }
 
 

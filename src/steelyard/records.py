@@ -17,6 +17,9 @@ from steelyard.frozen import frozen, slotted
 if TYPE_CHECKING:
     from steelyard.suite.models import SuiteModel
 
+BASELINE_SIGN = "@"
+"""Begins the name of a baseline where a run is named, and in gates."""
+
 Count = Annotated[int, range(2**53 + 1)]
 """A whole number from 0 up, as far as a column of floats holds each exactly."""
 Whole = Annotated[int, range(2**63)]

@@ -64,21 +64,26 @@ COMMANDS = {
 
 
 _MODULES = {
-    "run": ("report", "rescore", "run"),
-    "compare": ("baseline", "compare"),
-    "experiments": ("ab", "experiment"),
-    "suites": ("audit", "init", "power", "schema", "suites"),
-    "truth": ("truth",),
-    "runs": ("gate", "runs", "show"),
-    "store": ("alerts", "export", "history", "import", "store"),
-    "tables": ("sql",),
-    "judge": ("judge",),
-    "people": ("label",),
-    "ci": ("ci",),
-    "completion": ("completion",),
-    "web": ("bundle", "serve", "view"),
+    "alerts.command": ("alerts",),
+    "auditing.command": ("audit",),
+    "cli.completion": ("completion",),
+    "cli.experiments": ("ab", "experiment"),
+    "commands.ci": ("ci",),
+    "commands.run": ("report", "rescore", "run"),
+    "commands.runs": ("gate", "runs", "show"),
+    "commands.store": ("store",),
+    "commands.suites": ("init", "power", "schema", "suites"),
+    "comparing.command": ("compare",),
+    "exchange.command": ("export", "import"),
+    "judge_checks.command": ("judge",),
+    "people.command": ("label",),
+    "run_history.baseline_command": ("baseline",),
+    "run_history.command": ("history",),
+    "tables.command": ("sql",),
+    "truth.command": ("truth",),
+    "web.command": ("bundle", "serve", "view"),
 }
-"""By module, its commands: in `run`, `report_command` is the command `report`."""
+"""By module, its commands: in `commands.run`, `report_command` is the command `report`."""
 
 
 class LazyGroup(click.Group):
@@ -91,7 +96,7 @@ class LazyGroup(click.Group):
         if name not in COMMANDS:
             return None
         home = next(module for module, commands in _MODULES.items() if name in commands)
-        command = getattr(importlib.import_module(f"steelyard.cli.{home}"), f"{name}_command")
+        command = getattr(importlib.import_module(f"steelyard.{home}"), f"{name}_command")
         assert isinstance(command, click.Command)  # noqa: S101 - every module named above has one
         return command
 

@@ -15,6 +15,7 @@ from steelyard.suite.case import EVERY, compile_path, split_path
 from steelyard.suite.draft import Draft, own_code
 from steelyard.suite.judge import (
     ANSWERED_AS,
+    LISTED,
     MODELS,
     BindingRule,
     Evidence,
@@ -26,6 +27,7 @@ from steelyard.suite.judge import (
     Rubric,
     SaidCount,
     SaidMean,
+    dimension_code,
 )
 from steelyard.suite.labels import check_path
 from steelyard.suite.mapping import JUDGE_NAMES, SHOWN_NAMES, compile_template
@@ -57,8 +59,6 @@ _ANSWERS = {
     },
 }
 ANY_KEY = "*"
-LISTED = "listed"
-"""The count of all elements of a list, whatever their word: no word may be called so."""
 _FIGURES: Place = ("judge", "figures")
 KINDS = (*MODELS, "python")
 _JUDGES: Place = ("judge", "judges")
@@ -569,11 +569,6 @@ def _check_code(members: Sequence[Member], draft: Draft) -> None:
 def judged_components(judge: JudgeModel) -> tuple[Component, ...]:
     """What a sample has a score of by its judge: dimensions, flags, and the figures of what else a judge says."""
     return (*_rubric_components(judge.rubric), *_said_components(judge))
-
-
-def dimension_code(name: str) -> str:
-    """The code of a dimension that is below the neutral score, and of a flag that is set."""
-    return name.upper()
 
 
 def _rubric_components(rubric: Rubric) -> list[Component]:

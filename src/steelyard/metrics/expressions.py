@@ -258,7 +258,6 @@ class RepeatsRule:
 
 Expression = Gate | RepeatsRule
 
-BASELINE_SIGN = "@"
 _BASELINE = r"[A-Za-z](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?"
 # A letter first, so that no name reads as a number; no sign at its end, which could be a minus.
 _LONGEST_BASELINE = 60

@@ -14,235 +14,28 @@ from __future__ import annotations
 import re
 import zlib
 from base64 import b64decode, b64encode
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
-from functools import cached_property
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
-from steelyard.errors import SuiteError, UsageError
-from steelyard.frozen import frozen
-from steelyard.loading.load import suite_of_run
-from steelyard.metrics.cells import CellGroups, Counted, PassedRepeats, counted
+from steelyard.errors import UsageError
 from steelyard.metrics.expressions import is_factor
 from steelyard.metrics.registry import (
-    MOST_IN_A_ROW,
     Aggregate,
-    At,
     Better,
     Compared,
     Contributions,
-    Key,
     Metric,
     Names,
-    Reasons,
     metrics,
     register,
 )
 from steelyard.metrics.registry import unregister as _unregister
-from steelyard.metrics.stability import Placed, Seen, seen_in
-from steelyard.metrics.table import Table, cut
+from steelyard.metrics.run_data import RunData
 from steelyard.plugins import place_of, source_digest
-from steelyard.records import RunHeader, Sample
 from steelyard.stats.arrays import Array
-from steelyard.stats.groups import Groups
-from steelyard.stats.intervals import Estimate
-from steelyard.store.base import Checks, ClaimColumns, Columns
 from steelyard.suite.models import SuiteModel
-
-# The columns of a run and what is made of them once: what every metric takes its contributions from.
-
-T = TypeVar("T")
-Thing = tuple[float | None, str]
-"""A value, or None when it is not in the figure; and in words how it came about, or why it is not in it."""
-Things = Callable[[Sample, str], Iterable[Thing]]
-"""What is in a sample, of which it is also told what went wrong."""
-_WHOLE = At()
-
-
-@frozen
-class LabelledPasses:
-    """What labels say of a run's samples."""
-
-    passes: Array
-    """Whether a sample passes by its labels: 1, 0, between them where people differ, or NaN where they do not tell."""
-    rate: Callable[[Array], Estimate]
-    """From samples to their pass rate by judge and labels together."""
-
-
-class RunData:
-    """A run; `suite` is the suite as the run's header describes it.
-
-    `checks` are what became of its expectations and `items` what its repeats are compared by, read when asked for.
-    `claims` and `read` bring what its answers claim, and every sample with what went wrong in it.
-    """
-
-    def __init__(
-        self,
-        columns: Columns,
-        suite: SuiteModel,
-        checks: Checks | None = None,
-        items: Iterable[Placed] | None = None,
-        claims: Callable[[], ClaimColumns] | None = None,
-        read: Callable[[], list[tuple[Sample, str]]] = list,
-    ) -> None:
-        self.columns, self.suite, self.checks, self._items = columns, suite, checks, items
-        self.table = Table(columns, suite)
-        self.absent = max(0, (suite.n_planned or 0) - columns.n)
-        """Samples that were planned and are missing."""
-        self.claims, self._read = claims, read
-        self.labels: LabelledPasses | None = None
-        """None for a run without labels."""
-        self._made: dict[Callable[..., Any], Any] = {}
-
-    @cached_property
-    def groups(self) -> dict[str, Groups]:
-        """Samples by factor; `""` is the whole run."""
-        return cut(self.columns, self.suite, self.absent)
-
-    @cached_property
-    def cells(self) -> CellGroups:
-        """Cases under variants, cut as samples are."""
-        return CellGroups(self.table, self.groups, self.suite)
-
-    @cached_property
-    def counted(self) -> Counted | None:
-        """What came of the checks of every cell; None for a suite without expectations."""
-        if self.checks is None or not (self.checks.n or self.suite.expect):
-            return None
-        return counted(self.checks, self.columns, self.of_repeats, self.cells, self.suite)
-
-    @property
-    def checked(self) -> Counted:
-        """The same of a suite that has expectations."""
-        if self.counted is None:
-            raise ValueError("a suite without expectations has no metrics of checks")
-        return self.counted
-
-    @cached_property
-    def of_repeats(self) -> Table:
-        """The samples as figures over repeats count them."""
-        return self.table.of_repeats()
-
-    @cached_property
-    def clean_repeats(self) -> PassedRepeats | None:
-        """By cell, the repeats that pass under all rules of the sample; None for a suite without a pass rule, and for a
-        scored suite that asks each case once."""
-        if self.counted is not None:
-            return self.counted.repeats
-        if self.suite.passing is None or self.suite.repeats < 2:
-            return None
-        passed, count = self.of_repeats.passed(), self.cells.count_of
-        return PassedRepeats(count(passed == 1), count(passed >= 0), self.cells.planned_repeats)
-
-    @cached_property
-    def pass_all(self) -> dict[int, Contributions]:
-        """By k, the chance of every cell that k repeats all pass."""
-        return self._all_of(self.clean_repeats)
-
-    @cached_property
-    def checks_pass_all(self) -> dict[int, Contributions]:
-        """The same by checks alone."""
-        return self._all_of(None if self.counted is None else self.counted.by_checks)
-
-    def _all_of(self, repeats: PassedRepeats | None) -> dict[int, Contributions]:
-        most = 0 if repeats is None else min(self.cells.repeats, MOST_IN_A_ROW)
-        return {k: repeats.all_of(k) for k in range(1, most + 1)} if repeats else {}
-
-    @cached_property
-    def stability(self) -> Seen | None:
-        """How alike the repeats of every cell are; None for a suite that does not compare them."""
-        if self._items is None or self.suite.stability is None:
-            return None
-        return seen_in(self._items, self.of_repeats, self.cells, self.suite.stability)
-
-    def once(self, make: Callable[[RunData], T]) -> T:
-        """What a function makes of the run, made when it is first asked for."""
-        if make not in self._made:
-            self._made[make] = make(self)
-        result: T = self._made[make]
-        return result
-
-    def key(self, sample: int) -> Key:
-        """Case, variant and repeat of a sample."""
-        columns = self.columns
-        case, variant = int(columns.case[sample]), int(columns.variant[sample])
-        return columns.case_ids[case], columns.variants[variant], int(columns.repeat[sample])
-
-    def cell_key(self, cell: int) -> Key:
-        """Case and variant of a cell."""
-        return (*self.cells.name(cell), None)
-
-    @cached_property
-    def _codes(self) -> dict[int, Counter[str]]:
-        codes: dict[int, Counter[str]] = {}
-        columns = self.columns
-        for sample, code in zip(columns.finding_sample.tolist(), columns.finding_code.tolist(), strict=True):
-            codes.setdefault(sample, Counter())[columns.finding_codes[code]] += 1
-        return codes
-
-    def detail(self, sample: int) -> str:
-        """What went wrong in a sample: its failure, or the codes that were found in it."""
-        columns, table = self.columns, self.table
-        if len(columns.failure) == table.n and columns.failure[sample] >= 0:
-            return columns.failures[int(columns.failure[sample])]
-        codes = ", ".join(code if n == 1 else f"{code} x {n}" for code, n in self._codes.get(sample, Counter()).items())
-        outcome = table.outcomes[int(table.outcome[sample])]
-        outcome = "" if outcome == "scored" else outcome
-        return f"{outcome}: {codes}" if outcome and codes else outcome or codes
-
-    def in_slice(self, factor: str, name: str) -> Array:
-        """The samples of a slice, by number."""
-        groups = self.groups[factor]
-        if name not in groups.names:
-            return np.empty(0, dtype=int)
-        return groups.samples_where(groups.names.index(name), np.ones(self.table.n, dtype=bool))
-
-    def samples(self, values: Array, rows: Array | None = None, excluded: Reasons = (), **more: Any) -> Contributions:
-        """What samples bring, all of them or some."""
-        at = np.arange(self.table.n) if rows is None else rows
-        return Contributions(
-            values[at].astype(float),
-            excluded=tuple((why, None if mask is None else mask[at]) for why, mask in excluded),
-            detail=lambda row: self.detail(int(at[row])),
-            key=lambda row: self.key(int(at[row])),
-            **more,
-        )
-
-    def marked(self, mask: Array, at: At = _WHOLE, **more: Any) -> Contributions:
-        """The samples of a slice that a mask marks, each counting 1."""
-        here = np.zeros(self.table.n, dtype=bool)
-        here[self.in_slice(at.factor, at.slice)] = True
-        return self.samples(np.ones(self.table.n), np.flatnonzero(mask & here), **more)
-
-    def of_cells(self, values: Array, cells: Array | None = None, **more: Any) -> Contributions:
-        """What cells bring: those with a value above 0, or those that are named."""
-        rows = np.flatnonzero(values) if cells is None else np.arange(len(values))
-        where = rows if cells is None else cells
-        return Contributions(values[rows].astype(float), key=lambda row: self.cell_key(int(where[row])), **more)
-
-    @cached_property
-    def _samples(self) -> list[tuple[Sample, str]]:
-        return self._read()
-
-    def things(self, things: Things, excluded: str = "") -> Contributions:
-        """What is in samples (votes, texts, findings, calls), one row a thing."""
-        rows = [(sample.key, thing) for sample, why in self._samples for thing in things(sample, why)]
-        values = np.array([np.nan if value is None else value for _, (value, _) in rows])
-        return Contributions(
-            values, excluded=((excluded, None),), detail=lambda row: rows[row][1][1], key=lambda row: rows[row][0]
-        )
-
-
-def one_value(_: RunData, at: At, detail: str = "") -> Contributions:
-    """A figure of one row of a report, which is all that is behind it."""
-    repeat = at.item.get("repeat")
-    row: dict[str, Any] = next((item for item in at.path if "case_id" in item), {})
-    where = (row.get("case_id", "(all)"), row.get("variant", ""), repeat)
-    return Contributions(np.array([float(at.value)]), detail=lambda _: detail, key=lambda _: where)
-
 
 UNITS = ("share", "score", "count", "s", "cost", "tokens", "number")
 _NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
@@ -397,32 +190,15 @@ def forget_metrics() -> None:
         del _ADDED[name]
 
 
-def load_metrics(header: RunHeader) -> None:
-    """Put the metrics of a stored run's suite into the registry.
-
-    An ended run has their values, and needs no code. Otherwise their code is that of the suite of this name, found as
-    for a rescore: what a run records is data, and never loaded. Where the suite is not here, or its code is another
-    now, they are n/a and say why.
-    """
-    declared = header.description.metrics
-    if all(_is_added(item) for item in declared):
-        return
-    if not all(_VALUES in item for item in declared):
-        with suppress(UsageError, SuiteError):
-            suite_of_run(header)  # a suite that is loaded adds its metrics
-    for item in declared:
-        if not _is_added(item):
-            add_metric(item, None)
-
-
-def _is_added(declared: Mapping[str, Any]) -> bool:
+def is_added(declared: Mapping[str, Any]) -> bool:
+    """Whether the registry has this very metric: the same name, code and source."""
     return _ADDED.get(declared["name"]) == (declared["code"], declared["source"])
 
 
 def _contributions(name: str, code: str, function: Function | None) -> Callable[[RunData, Names], Contributions]:
     def contributions(data: RunData, _: Names) -> Contributions:
         table = data.table
-        stored = next((item.get(_VALUES) for item in data.suite.metrics if item["name"] == name), None)
+        stored = next((item.get(VALUES) for item in data.suite.metrics if item["name"] == name), None)
         if stored is not None:
             return _unpacked(stored, data)
         if function is None:
@@ -440,7 +216,7 @@ def _contributions(name: str, code: str, function: Function | None) -> Callable[
 
 # The values of a suite's own metrics, stored with an ended run: its figures need neither the suite nor its code.
 
-_VALUES = "values"
+VALUES = "values"
 
 
 def with_values(suite: SuiteModel, data: RunData, remaining: Array | None = None) -> SuiteModel:
@@ -452,13 +228,13 @@ def with_values(suite: SuiteModel, data: RunData, remaining: Array | None = None
         given = metrics()[item["name"]].contributions(data, ())
         pairs = given.ratios or ((given.values, given.below),)
         packed = [[None if column is None else _pack(column[order]) for column in pair] for pair in pairs]
-        items.append({**item, _VALUES: packed})
+        items.append({**item, VALUES: packed})
     return suite.model_copy(update={"metrics": tuple(items)})
 
 
 def without_values(suite: SuiteModel) -> SuiteModel:
     """The suite as it declares its metrics."""
-    declared = ({key: value for key, value in item.items() if key != _VALUES} for item in suite.metrics)
+    declared = ({key: value for key, value in item.items() if key != VALUES} for item in suite.metrics)
     return suite.model_copy(update={"metrics": tuple(declared)})
 
 

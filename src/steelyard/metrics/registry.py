@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from steelyard.frozen import frozen
+from steelyard.suite.case import NONE
 
 if TYPE_CHECKING:
     from steelyard.metrics.run_data import RunData
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 Better = Literal["higher", "lower", ""]
 Names = tuple[str, ...]
 """What fills the angle brackets of a pattern."""
-NONE = "(none)"
-"""The slice of cases that have no category or no difficulty while others do."""
 MOST_IN_A_ROW = 100
 """pass^k is given for k up to this."""
 READABLE = ".readable"

@@ -9,6 +9,7 @@ from dataclasses import asdict, replace
 from itertools import islice
 from typing import Any
 
+from steelyard import plugins
 from steelyard.analysis.model import Summary
 from steelyard.analysis.summary import summarise_stored
 from steelyard.decide.baselines import stored_results
@@ -129,9 +130,8 @@ def _contested(store: Store, header: RunHeader) -> tuple[tuple[str, str], ...]:
     """The contested cases, each with why; none where no expert answered any."""
     if not store.people.labels(suite=header.suite_name):
         return ()
-    from steelyard.people.experts import contested_in
-
-    return tuple((item.case_id, item.why) for item in contested_in(store, header))
+    contested = plugins.find("features", "contested_cases")(store, header)
+    return tuple((item.case_id, item.why) for item in contested)
 
 
 def _why_inconclusive(summary: Summary, causes: Sequence[FailureCause], details: list[SampleDetail]) -> dict[str, int]:

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from steelyard import plugins
 from steelyard.errors import SnapshotError, UsageError
 
 if TYPE_CHECKING:
@@ -76,11 +77,10 @@ class FoundRuns:
             raise SnapshotError(f"{error}. If another tool wrote it, {message}") from None
 
     def _results(self, file: Path, suite: str) -> tuple[SqlStore, str]:
-        from steelyard.exchange.imports import import_foreign
         from steelyard.loading.load import load_suite
 
-        store = self._own_store(file)
-        return store, import_foreign(load_suite(suite), store, file).header.id
+        store, import_file = self._own_store(file), plugins.find("features", "import_file")
+        return store, import_file(load_suite(suite), store, file).header.id
 
     def _own_store(self, file: Path) -> SqlStore:
         from tempfile import TemporaryDirectory

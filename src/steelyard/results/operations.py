@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from steelyard import plugins
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
-from steelyard.records import CriteriaChanges, Mode, RunHeader, Verdict
+from steelyard.records import CriteriaChanges, RunHeader, Verdict
 from steelyard.results.find import reference_of
-from steelyard.results.run import Run, load_run, model_of, stored_name
+from steelyard.results.run import Run, load_run, model_of
 from steelyard.results.shown import ShownResult
 
 if TYPE_CHECKING:
@@ -22,65 +23,25 @@ if TYPE_CHECKING:
     from steelyard.analysis.compare.pairing import ComparedRun
     from steelyard.analysis.model import Summary
     from steelyard.api import Suite
-    from steelyard.auditing.audit import AuditResult
     from steelyard.decide.baselines import Reference
     from steelyard.decide.gates import Decision, GateResult
-    from steelyard.engine.engine import Ending
-    from steelyard.engine.plan import RunOptions, Selection
-    from steelyard.engine.writer import Progress
-    from steelyard.judge_checks.build import JudgeCard
     from steelyard.report.document import Block, Document
     from steelyard.report.model import Report
     from steelyard.results.find import StoredRun
-    from steelyard.run_history.history import History
     from steelyard.runner.attribute import Purchase
     from steelyard.store.base import Store
-    from steelyard.suite.judge import JudgeModel
     from steelyard.suite.models import SuiteModel
 
     AnyRun = Run | str | Path
     AnySuite = Suite | SuiteModel | str | Path
 
-_READINGS_OF_A_MODEL = 2
-"""How often a model judges each text at least, so that it can be compared with itself."""
 
-
-def _run_of(run: AnyRun, store: str | None) -> Run:
+def run_of(run: AnyRun, store: str | None) -> Run:
+    """The run itself, or the stored run or file of that name."""
     return run if isinstance(run, Run) else load_run(run, store)
 
 
 # Comparing two runs.
-
-
-def compare(
-    a: AnyRun,
-    b: AnyRun | None = None,
-    *,
-    store: str | None = None,
-    suite: AnySuite | None = None,
-    allow_mismatch: bool = False,
-    attribution: bool = True,
-    variants: tuple[str, str] | None = None,
-) -> ShownResult[Comparison]:
-    """What changed from run A to run B, with intervals and p-values, and why the headline number moved.
-
-    Runs are objects or names. With `variants` and without B, two variants of run A are compared. `suite` is the one
-    that B was scored with, where B was made elsewhere and its name does not find it; `allow_mismatch` gives a verdict
-    although the signature or the truth differs. Nobody is asked anything.
-    """
-    if (b is None) == (variants is None):
-        raise UsageError("give two runs, or one run and the names of two of its variants")
-    with ExitStack() as closing:
-        places = []
-        for run in (a, b) if b is not None else (a,):
-            opened, header = closing.enter_context(_run_of(run, store).opened())
-            places.append((opened, header.id))
-        if variants is not None:
-            return shown_comparison(compared_variants(places[0], variants, allow_mismatch=allow_mismatch))
-        if attribution:
-            by = model_of(suite) if suite is not None else b.made_by if isinstance(b, Run) else None
-            return shown_comparison(traced(*places, suite=by, allow_mismatch=allow_mismatch)[0])
-        return shown_comparison(compared(*places, allow_mismatch=allow_mismatch))
 
 
 def shown_comparison(comparison: Comparison) -> ShownResult[Comparison]:
@@ -90,16 +51,6 @@ def shown_comparison(comparison: Comparison) -> ShownResult[Comparison]:
     invalid = Verdict.INVALID in (comparison.a.verdict, comparison.b.verdict)
     verdict = comparison.headline.verdict
     return ShownResult(comparison, document, data, verdict, exit_word=Verdict.INVALID if invalid else None)
-
-
-def compared_variants(run: StoredRun, variants: tuple[str, str], *, allow_mismatch: bool) -> Comparison:
-    """The comparison of two variants of one run, paired by case and repeat; one judge read both, so none drifted."""
-    from steelyard.analysis.compare.compare import compare
-    from steelyard.analysis.compare.pairing import read_run
-    from steelyard.analysis.compare.variants import two_variants
-
-    sides = two_variants(read_run(*run), *variants)
-    return compare(*sides, allow_mismatch=allow_mismatch, drift_measured=True)
 
 
 def compared(a: StoredRun, b: StoredRun, *, allow_mismatch: bool) -> Comparison:
@@ -193,7 +144,7 @@ def gate(
 
     UsageError when there is no gate that decides, or one that the run cannot answer.
     """
-    with _run_of(run, store).opened() as (opened, header), ExitStack() as closing:
+    with run_of(run, store).opened() as (opened, header), ExitStack() as closing:
         if suite is not None:
             model = model_of(suite)
             now = header.description.model_copy(update={"gates": model.gates, "criteria": model.criteria})
@@ -307,9 +258,8 @@ def _without_contested(store: Store, header: RunHeader) -> tuple[Summary, list[G
     from steelyard.analysis.summary import summarise_without
     from steelyard.decide.relative_gates import undecided
     from steelyard.metrics.expressions import parse_gate
-    from steelyard.people.experts import contested_in
 
-    cases = tuple(item.case_id for item in contested_in(store, header))
+    cases = tuple(item.case_id for item in plugins.find("features", "contested_cases")(store, header))
     summary, n_samples = summarise_without(store, header, cases)
     why = "two runs are compared over all their cases: leave out --without-contested"
     relative = [undecided(gate, why) for gate in map(parse_gate, header.description.gates) if gate.baseline]
@@ -335,7 +285,7 @@ def rescore(
     from steelyard.loading.chosen_judge import judged_as_then
     from steelyard.runner.run import rescore_decided
 
-    source = _run_of(run, store)
+    source = run_of(run, store)
     if source.file is not None:
         raise UsageError(f"{source.file} is not in a store, which the new run needs: steelyard import {source.file}")
     with source.opened() as (opened, header):
@@ -365,133 +315,10 @@ def refuse_imported(header: RunHeader) -> None:
 # The check of a judge.
 
 
-def judge_check(
-    suite: AnySuite,
-    run: AnyRun | None = None,
-    *,
-    repeats: int | None = None,
-    store: str | None = None,
-    env: Mapping[str, str] | None = None,
-    show_progress: bool = False,
-    **options: Any,
-) -> ShownResult[JudgeCard]:
-    """The report card of a suite's judge against labels, its rubric and itself.
-
-    It judges the labelled cases now and stores that run, each text `repeats` times; with `run`, it looks at a stored
-    one and calls nobody. `options` are those of `RunOptions`.
-    """
-    from steelyard.engine.plan import run_options
-    from steelyard.engine.writer import progress_of
-    from steelyard.store.sql import open_store
-
-    model = model_of(suite)
-    judge = judge_of(model)
-    if repeats is not None:
-        model = model.changed(judge=judge.model_copy(update={"repeats": repeats}))
-    with ExitStack() as closing:
-        if run is not None:
-            opened, header = closing.enter_context(_run_of(run, store).opened())
-            refuse_other_suite(header, model)
-        else:
-            opened = closing.enter_context(open_store(store))
-            with progress_of(f"{model.name}, judge check", quiet=not show_progress) as progress:
-                header, _ = run_labelled(model, opened, run_options("judge_check", options), repeats, progress, env)
-        return shown_card(card_of(opened, header, model))
-
-
-def card_of(store: Store, header: RunHeader, suite: SuiteModel) -> JudgeCard:
-    """The card of the judge of a stored run of the suite, with the labels that the suite's prompt shows it."""
-    from steelyard.auditing.independence import labels_in_prompt
-    from steelyard.judge_checks.build import build_card
-
-    return build_card(store, header, judge_of(suite), labels_in_prompt(suite, store.cases(header.id)))
-
-
-def shown_card(card: JudgeCard) -> ShownResult[JudgeCard]:
-    """The card as it is shown."""
-    from steelyard.judge_checks.card import data, document
-
-    return ShownResult(card, document, data, card.verdict)
-
-
-def judge_of(suite: SuiteModel) -> JudgeModel:
-    """The judge of a suite; UsageError when it has none."""
-    if suite.judge is None:
-        raise UsageError(f"the suite {suite.name} has no judge: there is nothing to check")
-    return suite.judge
-
-
 def refuse_other_suite(header: RunHeader, suite: SuiteModel) -> None:
     """UsageError when the run is none of the suite."""
     if header.suite_name != suite.name:
         raise UsageError(f"run {header.id} is one of suite {header.suite_name}, not of {suite.name}")
 
 
-def run_labelled(
-    suite: SuiteModel,
-    store: Store,
-    options: RunOptions,
-    repeats: int | None,
-    progress: Progress,
-    env: Mapping[str, str] | None = None,
-) -> tuple[RunHeader, Ending]:
-    """A run of the labelled cases, in which a model judges every text twice unless `repeats` says something else."""
-    from steelyard.runner.run import run
-
-    judge = suite.judge
-    if judge is not None and repeats is None and judge.mode is not Mode.RULES:
-        often = max(judge.repeats, _READINGS_OF_A_MODEL)
-        suite = suite.changed(judge=judge.model_copy(update={"repeats": often}))
-    return run(suite, store, replace(options, selection=_labelled(suite, options.selection)), progress, env)
-
-
-def _labelled(suite: SuiteModel, asked: Selection) -> Selection:
-    """The cases that are asked for and have labels; as it was asked for when all have them, or none."""
-    from itertools import islice
-
-    from steelyard.suite.labels import labels_of
-
-    judge = suite.judge
-    if judge is None or not judge.labels:
-        return asked
-    chosen = (case for case in suite.cases if asked.takes_case(case))
-    results = [(case.id, bool(labels_of(case, judge))) for case in chosen]
-    labelled = [case_id for case_id, has_labels in results if has_labels]
-    if not labelled or len(labelled) == len(results):
-        return asked
-    others = tuple(pair for pair in asked.only if pair[0] == "variant")
-    return replace(asked, only=(*others, *(("id", item) for item in islice(labelled, asked.limit))), limit=None)
-
-
 # The audit of a suite, and its history.
-
-
-def audit(suite: AnySuite) -> ShownResult[AuditResult]:
-    """What answers that know nothing earn in a suite, whether its gates can fail, and what is wrong with its cases."""
-    from steelyard.auditing.audit import audit
-    from steelyard.auditing.report import data, document
-
-    result = audit(model_of(suite))
-    return ShownResult(result, document, data, result.verdict)
-
-
-def history(
-    suite: AnySuite,
-    *,
-    last: int | None = None,
-    metrics: Sequence[str] = (),
-    by: str = "",
-    target: str = "",
-    store: str | None = None,
-) -> ShownResult[History]:
-    """A suite's figures run by run, and where their level changed.
-
-    `metrics` are named as gates name them, `by` is category, difficulty, variant, tag or code.
-    """
-    from steelyard.run_history.history import Wanted, read_history
-    from steelyard.run_history.report import data, document
-    from steelyard.store.sql import open_store
-
-    with open_store(store, create=False) as opened:
-        name = stored_name(opened, suite)
-        return ShownResult(read_history(opened, name, Wanted(last, tuple(metrics), by, target)), document, data)

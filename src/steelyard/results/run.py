@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from steelyard import plugins
 from steelyard.errors import NotPassed
 from steelyard.records import RunHeader, Sample, Verdict
 from steelyard.results.find import FoundRuns, names_a_file, stored_suite_name
@@ -126,24 +127,19 @@ class Run(Shown):
 
         What is missing is null. `answers` adds the answers' texts. MissingExtra without pandas.
         """
-        from steelyard.tables.frames import to_pandas
-
-        with self.opened() as (store, header):
-            return to_pandas(store, header, name, answers=answers)
+        return self._table("to_pandas", name, answers=answers)
 
     def to_polars(self, name: str = "samples", *, answers: bool = False) -> Any:
         """The same as a polars DataFrame."""
-        from steelyard.tables.frames import to_polars
-
-        with self.opened() as (store, header):
-            return to_polars(store, header, name, answers=answers)
+        return self._table("to_polars", name, answers=answers)
 
     def to_arrow(self, name: str = "samples", *, answers: bool = False) -> Any:
         """The same as an Arrow table."""
-        from steelyard.tables.arrow import table_of
+        return self._table("to_arrow", name, answers=answers)
 
+    def _table(self, form: str, name: str, *, answers: bool) -> Any:
         with self.opened() as (store, header):
-            return table_of(store, header, name, answers=answers)
+            return plugins.find("features", form)(store, header, name, answers=answers)
 
     def raise_unless_passed(self) -> None:
         """NotPassed with the reasons unless the verdict is PASS: also of a run without gates, which decides nothing."""
@@ -156,10 +152,8 @@ class Run(Shown):
 
     def own_format(self) -> Any:
         """The run as a document in the suite's own format of snapshots; UsageError when the suite has none."""
-        from steelyard.exchange.imports import document_of
-
         with self.opened() as (store, header):
-            return document_of(self.suite_model(), store, header)
+            return plugins.find("features", "to_own_format")(self.suite_model(), store, header)
 
     def suite_model(self, suite: Any = None) -> SuiteModel:
         """The suite as it is now: the one that is named, the one that made this run in Python, or the one of its name.

@@ -17,6 +17,9 @@ from steelyard.frozen import frozen
 if TYPE_CHECKING:
     import regex
 
+NONE = "(none)"
+"""The slice of cases that have no category or no difficulty while others do."""
+
 
 @frozen
 class Attachment:

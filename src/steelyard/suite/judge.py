@@ -46,6 +46,8 @@ _BY_SCORE = {
     "additionalProperties": {"type": "string"},
 }
 _EMPTY: dict[str, Any] = {"default": {}}
+LISTED = "listed"
+"""The count of all elements of a list, whatever their word: no word may be called so."""
 
 
 def _keys_as_text(value: Any) -> Any:
@@ -574,3 +576,8 @@ REMARKS: Mapping[str, str] = {
     "NOT_AS_ASKED": "a value or entry beside the scores that does not fit the response schema: it alone is not used",
 }
 """What can be wrong with a judge, by code."""
+
+
+def dimension_code(name: str) -> str:
+    """The code of a dimension that is below the neutral score, and of a flag that is set."""
+    return name.upper()

@@ -23,6 +23,7 @@ from steelyard.records import AtLeast, Outcome, RunHeader
 from steelyard.stats import groups as clusters
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import SHARES, Estimate, Scale, Z, lower_bound, student, t_two_sided
+from steelyard.stats.window import FEWEST_RUNS
 from steelyard.store.contents import Confused, confusion_digest
 from steelyard.store.headers import arm_of, same_system
 from steelyard.suite.case import NONE
@@ -167,9 +168,6 @@ def _confused(run: ComparedRun) -> list[Confused]:
 
 # Whether answers take longer or cost more: calls of one run share the machine's load, so the run is the unit.
 
-FEWEST_RUNS = 3
-"""On a side. Welch's test rejected 2 to 4 of 100 simulated A/A comparisons (one system on both sides) whose load is
-correlated, at 3 to 6 runs a side."""
 METHOD = f"latency and cost: Welch's t over runs, or paired by A/B or experiment, from {FEWEST_RUNS} runs a side on"
 _MEANS = ("latency.mean", "cost")
 """Figures that hold paired case by case between interleaved arms; medians rejected up to 15 of 100 simulated A/A."""

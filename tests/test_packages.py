@@ -1,4 +1,4 @@
-"""Each room imports only what the design lets it know."""
+"""Each package imports only what stands below it: there is no cycle between packages."""
 
 import ast
 import tomllib
@@ -9,67 +9,82 @@ import steelyard
 from parts.looped import for_every
 
 SOURCE = Path(steelyard.__file__).parent
-# Modules of the root that everybody may know.
-COMMON = {"redact", "errors", "failures", "frozen", "plugins", "records", "__version__"}
+# Modules of the root that every package may import.
+COMMON = {"redact", "errors", "failures", "frozen", "plugins", "records", "wording", "__version__"}
 # Modules that suites may import besides `steelyard` itself.
 PUBLIC = {"steelyard.spans"}
-_DATA = {"suite", "store", "metrics", "stats"}
-_CALLS = {"targets", "scoring", "judging", "engine"}
-MAY_KNOW = {
-    "stats": set(),
-    # What a suite file may say of metrics and alerts is read in their rooms, which know its places and messages.
-    "suite": {"metrics", "alerts", "exchange"},
-    "targets": {"suite", "exchange"},
-    "scoring": {"suite", "stats"},
-    "judging": {"suite", "targets", "scoring"},
-    "store": {"suite", "metrics"},
-    "metrics": {"suite", "store", "stats"},
-    "exchange": {"suite", "store"},
-    "engine": {"suite", "targets", "scoring", "judging", "store"},
-    "cluster": {"suite"} | _CALLS,
-    "analysis": _DATA | {"scoring"},
-    "decide": _DATA | {"analysis"},
-    "report": _DATA | {"scoring", "analysis", "decide", "people"},
-    "alerts": _DATA | {"analysis", "decide", "report"},
-    "runner": _DATA | _CALLS | {"analysis", "decide", "report", "cluster", "exchange"},
-    "auditing": _DATA | _CALLS | {"analysis", "decide"},
-    "results": _DATA | {"engine", "analysis", "decide", "report", "runner", "auditing", "people", "tables", "api"},
-    "tables": _DATA | {"analysis"},
-    "people": _DATA | {"scoring", "engine", "analysis", "decide", "auditing"},
-    "web": _DATA | _CALLS | {"analysis", "decide", "report", "people"},
-    "testing": {"api", "engine", "report", "results", "runner", "store", "suite"},
-    "cli": _DATA
-    | _CALLS
-    | {
-        "analysis",
-        "decide",
-        "report",
-        "alerts",
-        "auditing",
-        "runner",
-        "people",
-        "web",
-        "results",
-        "tables",
-        "exchange",
-    },
+# From the bottom up: a package imports only packages that stand before it, so there is no cycle between packages.
+KERNEL = [
+    "stats",
+    "suite",
+    "scoring",
+    "targets",
+    "judging",
+    "store",
+    "metrics",
+    "loading",
+    "engine",
+    "analysis",
+    "decide",
+    "report",
+    "cluster",
+    "runner",
+    "results",
+    "cli",
+]
+# What is built on the kernel, each in its own folder, and the few features that one of them imports besides it.
+FEATURES = {
+    "alerts": set(),
+    "auditing": set(),
+    "comparing": set(),
+    "exchange": {"tables"},  # `export` writes tables
+    "judge_checks": {"auditing"},  # whether the prompt shows labels
+    "people": {"judge_checks", "truth"},  # the card of a judge; edits that labels lead to
+    "run_history": set(),
+    "tables": set(),
+    "testing": {"api"},
+    "truth": {"auditing"},  # the probes that lint uses
+    "web": {"people", "run_history", "truth"},
 }
-# What the modules of the root may import besides COMMON.
+# The commands that no feature owns may import all of them.
+FEATURES["commands"] = set(FEATURES) - {"testing"}
+# What the modules of the root import besides COMMON.
 ROOT = {
-    "__init__": {"api", "decide", "judging", "metrics", "results", "scoring", "store", "suite", "targets", "testing"},
+    "__init__": {"api", "decide", "judging", "loading", "metrics", "results", "scoring", "store", "suite", "targets"}
+    | {"testing"},
     "__main__": {"cli"},
-    "api": {"engine", "report", "results", "runner", "scoring", "store", "suite"},
+    "api": {"engine", "exchange", "loading", "report", "results", "runner", "scoring", "store", "suite"},
     "errors": set(),
     "plugins": set(),
     "records": {"suite"},
     "redact": set(),
     "spans": {"scoring"},
+    "wording": {"analysis"},
 }
 
 
+def allowed(package):
+    """What a package may import besides itself and COMMON."""
+    if package in KERNEL:
+        return set(KERNEL[: KERNEL.index(package)])
+    return set(KERNEL) | FEATURES[package]
+
+
+def _statements(path):
+    """Every node of a file that runs: not what is for type checkers alone."""
+    pending = [ast.parse(path.read_text())]
+    while pending:
+        node = pending.pop()
+        yield node
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            pending += node.orelse
+        else:
+            pending += ast.iter_child_nodes(node)
+
+
 def imports(path):
-    """The rooms and top-level modules of steelyard that a file imports, wherever in the file."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    """The packages and root modules of steelyard that a file imports, wherever in the file."""
+    for node in _statements(path):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module == "steelyard":
@@ -84,26 +99,35 @@ def imports(path):
                 yield (parts[1] if len(parts) > 1 else "__version__"), node.lineno
 
 
-@for_every("room", sorted(MAY_KNOW))
-def test_a_room_knows_only_what_it_may(room):
-    allowed = MAY_KNOW[room] | COMMON | {room}
-    told = [
+@for_every("package", [*KERNEL, *FEATURES])
+def test_a_package_imports_only_what_is_below_it(package):
+    known = allowed(package) | COMMON | {package}
+    wrong = [
         f"{path.relative_to(SOURCE)}:{line}: imports {name}"
-        for path in sorted((SOURCE / room).rglob("*.py"))
+        for path in sorted((SOURCE / package).rglob("*.py"))
         for name, line in imports(path)
-        if name not in allowed
+        if name not in known
     ]
-    assert told == []
+    assert wrong == []
+
+
+def test_no_cycle_between_packages():
+    """Also by way of imports in functions; only those for type checkers do not count."""
+    graph = {
+        package: {name for path in (SOURCE / package).rglob("*.py") for name, _ in imports(path)} - COMMON - {package}
+        for package in (*KERNEL, *FEATURES)
+    }
+    TopologicalSorter(graph).prepare()  # CycleError names the packages
 
 
 def test_a_module_of_the_root_is_listed_and_knows_only_what_it_may():
     modules = {path.stem: path for path in SOURCE.glob("*.py")}
     assert set(modules) == {*ROOT, *COMMON} - {"__version__"}
     wrong = [
-        f"{name}.py:{line}: imports {room}"
+        f"{name}.py:{line}: imports {package}"
         for name, path in sorted(modules.items())
-        for room, line in imports(path)
-        if room not in ROOT.get(name, set()) | COMMON
+        for package, line in imports(path)
+        if package not in ROOT.get(name, set()) | COMMON
     ]
     assert wrong == []
 
@@ -128,14 +152,14 @@ def test_no_module_imports_itself_by_way_of_others():
     paths = {path: path.relative_to(SOURCE.parent).with_suffix("").parts for path in SOURCE.rglob("*.py")}
     names = {path: ".".join(parts).removesuffix(".__init__") for path, parts in paths.items()}
     modules = set(names.values())
-    # The root's names are there before its rooms are imported, which is lazy.
+    # The root's names are there before its packages are imported, which is lazy.
     graph = {name: {*_at_import(path)} & modules - {"steelyard", name} for path, name in names.items()}
     TopologicalSorter(graph).prepare()  # CycleError names the modules
 
 
-def test_every_room_is_listed():
-    rooms = {path.parent.name for path in SOURCE.glob("*/__init__.py")}
-    assert rooms == {*MAY_KNOW, "cli", "suites"}
+def test_every_package_is_listed():
+    packages = {path.parent.name for path in SOURCE.glob("*/__init__.py")}
+    assert packages == {*KERNEL, *FEATURES, "suites"}
 
 
 def test_suites_use_only_the_public_api():

@@ -1,0 +1,26 @@
+"""A suite's audit, as the command shows it and as Python gets it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from steelyard.results.run import Run, model_of
+from steelyard.results.shown import ShownResult
+
+if TYPE_CHECKING:
+    from steelyard.api import Suite
+    from steelyard.auditing.audit import AuditResult
+    from steelyard.suite.models import SuiteModel
+
+    AnyRun = Run | str | Path
+    AnySuite = Suite | SuiteModel | str | Path
+
+
+def audit(suite: AnySuite) -> ShownResult[AuditResult]:
+    """What answers that know nothing earn in a suite, whether its gates can fail, and what is wrong with its cases."""
+    from steelyard.auditing.audit import audit
+    from steelyard.auditing.report import data, document
+
+    result = audit(model_of(suite))
+    return ShownResult(result, document, data, result.verdict)
