@@ -38,6 +38,7 @@ FEATURES = {
     "auditing": set(),
     "comparing": set(),
     "exchange": {"tables"},  # `export` writes tables
+    "experiments": set(),
     "judge_checks": {"auditing"},  # whether the prompt shows labels
     "people": {"judge_checks", "truth"},  # the card of a judge; edits that labels lead to
     "run_history": set(),
@@ -50,8 +51,8 @@ FEATURES = {
 FEATURES["commands"] = set(FEATURES) - {"testing"}
 # What the modules of the root import besides COMMON.
 ROOT = {
-    "__init__": {"api", "decide", "judging", "loading", "metrics", "results", "scoring", "store", "suite", "targets"}
-    | {"testing"},
+    "__init__": {"api", "experiments", "judging", "loading", "metrics", "results", "scoring", "store", "suite"}
+    | {"targets", "testing"},
     "__main__": {"cli"},
     "api": {"engine", "exchange", "loading", "report", "results", "runner", "scoring", "store", "suite"},
     "errors": set(),

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from steelyard.api import Suite, import_run, run_suite, scorers
     from steelyard.auditing.operations import audit
     from steelyard.comparing.operations import compare
-    from steelyard.decide.assignment import Experiment, arm_of, assign, is_exposed
     from steelyard.errors import MissingExtra, NotPassed, Problem, SteelyardError, SuiteError, TargetFailure, UsageError
+    from steelyard.experiments.assignment import Experiment, arm_of, assign, is_exposed
     from steelyard.failures import FailureCause, failure_causes
     from steelyard.judge_checks.operations import judge_check
     from steelyard.judging.evidence import Checked, quoted
@@ -114,7 +114,7 @@ _HOMES = {
     "CheckState": "steelyard.records",
     "Checked": "steelyard.judging.evidence",
     "quoted": "steelyard.judging.evidence",
-    "Experiment": "steelyard.decide.assignment",
+    "Experiment": "steelyard.experiments.assignment",
     "FailureCause": "steelyard.failures",
     "failure_causes": "steelyard.failures",
     "Finding": "steelyard.records",
@@ -138,11 +138,11 @@ _HOMES = {
     "Target": "steelyard.targets.base",
     "TargetFailure": "steelyard.errors",
     "UsageError": "steelyard.errors",
-    "arm_of": "steelyard.decide.assignment",
-    "assign": "steelyard.decide.assignment",
+    "arm_of": "steelyard.experiments.assignment",
+    "assign": "steelyard.experiments.assignment",
     "group_boxes": "steelyard.scoring.items.groups",
     "import_run": "steelyard.api",
-    "is_exposed": "steelyard.decide.assignment",
+    "is_exposed": "steelyard.experiments.assignment",
     "load_suite": "steelyard.loading.load",
     "metric": "steelyard.metrics.own",
     "read_box": "steelyard.scoring.items.boxes",

@@ -310,4 +310,9 @@ def test_a_summary_is_plain_data() -> None:
         Made("a", 0.1, category="x", tags=("t",), findings=("NAME",), parts={"name": 0.1}, cost=1.0),
         Made("b", 0.2, category="x", findings=("NAME",), parts={"name": 0.2}),
     )
-    assert json.loads(json.dumps(asdict(summary), allow_nan=False))["overall"]["n_planned"] == 2
+    figures = [[key.text, name, asdict(figure)] for key, name, figure in summary.figures.rows()]
+    data = json.loads(json.dumps(asdict(summary) | {"figures": figures}, allow_nan=False))
+    assert data["overall"]["n_planned"] == 2
+    assert ["", "average", 0.15] in [
+        [key, name, round(figure["value"], 9)] for key, name, figure in data["figures"] if figure["value"] is not None
+    ]

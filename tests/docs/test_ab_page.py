@@ -5,7 +5,7 @@ from pathlib import Path
 
 from parts.processes import ENVIRONMENT
 from parts.transcript import play
-from steelyard.decide.outcomes import ColumnsPart, OnlinePart, OutcomePart, SaltsPart
+from steelyard.experiments.outcomes import ColumnsPart, OnlinePart, OutcomePart, SaltsPart
 
 PAGE = Path(__file__).parents[2] / "docs" / "ab.md"
 

@@ -119,7 +119,7 @@ def test_a_figure_is_a_mean_over_the_texts_that_have_it(reported):
         (5.0, 1, 2),
     ]
     dull = reported.summary.overall.measures["kinds"]["dull"]
-    assert (dull.numerator, dull.denominator, dull.estimate.n) == (3, 3, 3)
+    assert (dull.numerator, dull.denominator, dull.n) == (3, 3, 3)
 
 
 def test_figures_have_no_weight_and_are_no_findings(reported):

@@ -19,17 +19,11 @@ if TYPE_CHECKING:
     from steelyard.suite.models import SuiteModel
 
 
-def settings_before_run(suite: SuiteModel) -> AlertSettings | None:
-    """What is to be told after the run; None when nothing is. Says which variables of its channels are not set."""
-    from steelyard.loading.load import project_alerts
+def note_limits(settings: AlertSettings, suite: SuiteModel) -> None:
+    """Say before a run which rules can never fire or are limited, and which variables of channels are not set."""
+    from steelyard.loading.alert_reach import reach
 
-    project = project_alerts(Path.cwd())
-    settings: AlertSettings | None = project if suite.alerts is None else suite.alerts.over(project)
-    if settings is None or not settings.rules:
-        return None
-    from steelyard.loading.alert_reach import reach  # few suites have rules
-
-    for rule in settings.rules:
+    for rule in settings.rules or ():
         limited = reach(rule, settings, suite)
         if limited.never:
             click.echo(f"note: alerts: {rule.label} can never fire: {limited.never}", err=True)
@@ -38,13 +32,10 @@ def settings_before_run(suite: SuiteModel) -> AlertSettings | None:
     unset = [name for channel in settings.channels or () for name in channel.secrets if not os.environ.get(name)]
     for name in dict.fromkeys(unset):
         click.echo(f"note: alerts need the environment variable {name}, which is not set", err=True)
-    return settings
 
 
-def alert_after_run(store: Store, header: RunHeader, settings: AlertSettings | None) -> None:
+def alert_after_run(store: Store, header: RunHeader, settings: AlertSettings) -> None:
     """Hold the run against its rules and tell people; what goes wrong is said on standard error, and no more."""
-    if settings is None:
-        return
     from steelyard.alerts.notify import check_run
 
     try:

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.alerts.after_run import alert_after_run, settings_before_run
 from steelyard.cli.options import FILE, refuse_quiet_and_verbose
 from steelyard.cli.output import GithubJob, print_json, print_on_one_screen, print_verdict, write_document
-from steelyard.commands.run import asked_for, evaluate
+from steelyard.commands.run import alerts_before_run, asked_for, evaluate
 from steelyard.commands.run import run_command as run
 from steelyard.errors import Problem, SteelyardError, UsageError
 from steelyard.frozen import frozen
@@ -262,7 +261,9 @@ class _Done:
 
     def alert(self) -> None:
         """Tell whom the suite's alerts are for, as `run` does."""
-        if not self.ending.interrupted:
+        if self.alerts is not None and not self.ending.interrupted:
+            from steelyard.alerts.after_run import alert_after_run
+
             alert_after_run(self.store, self.report.header, self.alerts)
 
 
@@ -285,7 +286,7 @@ def _evaluate_and_compare(
 
     suite, options = asked_for(**asked)
     _refuse_what_cannot_fail(suite, against, fail_on)
-    alerts = None if no_alerts else settings_before_run(suite)
+    alerts = None if no_alerts else alerts_before_run(suite)
     store = closing.enter_context(open_store(store_url, create=options.resume is None))
     reference = reference_of(store, against, suite.name, closing)
     shown = {"quiet": quiet, "verbose": verbose}

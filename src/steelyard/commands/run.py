@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.alerts.after_run import alert_after_run, settings_before_run
 from steelyard.cli.options import (
     FILE,
     ExplainOptions,
@@ -56,6 +55,7 @@ if TYPE_CHECKING:
     from steelyard.decide.baselines import Reference
     from steelyard.engine.engine import Ending
     from steelyard.engine.plan import RunOptions
+    from steelyard.loading.alerts import AlertSettings
     from steelyard.records import RunHeader
     from steelyard.report.model import Report
     from steelyard.runner.run import Result
@@ -232,7 +232,7 @@ def run_command(
     if estimate:
         print_estimate(suite, options, store_url, as_json=as_json)
         return
-    alerts = None if no_alerts else settings_before_run(suite)
+    alerts = None if no_alerts else alerts_before_run(suite)
     with ExitStack() as closing:
         is_new = options.resume is None and options.retry_failed is None
         store = closing.enter_context(open_store(store_url, create=is_new))
@@ -256,7 +256,9 @@ def run_command(
             allow_mismatch=allow_mismatch,
         )
         # Whoever stopped the run is there, and need not be told.
-        if not ending.interrupted:
+        if alerts is not None and not ending.interrupted:
+            from steelyard.alerts.after_run import alert_after_run
+
             alert_after_run(store, result.header, alerts)
     sys.exit(code)
 
@@ -524,3 +526,15 @@ def _judged_again(
     stored = [] if store_url is None else ["--store", store_url]
     go_on = ["steelyard", "run", suite.path, *choice.given, *stored, "--resume", result.header.id]
     return end_with(store, result, as_json=as_json, quiet=quiet, ending=ending, go_on=go_on)
+
+
+def alerts_before_run(suite: SuiteModel) -> AlertSettings | None:
+    """What is to be told after the run; None when nothing is. Says what is wrong with its rules and channels."""
+    from steelyard.loading.load import alerts_of
+
+    settings = alerts_of(suite, Path.cwd())
+    if settings is not None:
+        from steelyard.alerts.after_run import note_limits  # few suites have rules
+
+        note_limits(settings, suite)
+    return settings

@@ -96,13 +96,13 @@ def power_command(
     between runs. The difference is a drop; a rise of a high pass rate is easier to detect.
     """
     from steelyard.analysis.power import recorded_power
-    from steelyard.report import experiments
+    from steelyard.report import power
     from steelyard.results.find import stored_suite_name
     from steelyard.store.sql import open_store
 
     with open_store(store_url, create=False) as store:
         result = recorded_power(store, stored_suite_name(store, suite), metric, detect, most_runs)
-    show_document(experiments.power_document(result), experiments.power_data(result), as_json=as_json)
+    show_document(power.power_document(result), power.power_data(result), as_json=as_json)
 
 
 # `steelyard schema`.

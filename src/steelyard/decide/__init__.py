@@ -1,4 +1,4 @@
-"""What a run or a pair of runs comes to (gates, verdicts, baselines, history, experiments).
+"""What a run or a pair of runs comes to (gates, verdicts, baselines, history).
 
 Imports `suite`, `store`, `metrics`, `stats` and `analysis`.
 """

@@ -171,6 +171,13 @@ def project_alerts(folder: Path) -> AlertSettings | None:
     return result
 
 
+def alerts_of(suite: SuiteModel, folder: Path) -> AlertSettings | None:
+    """The alert rules and channels of a suite over those of a folder's project file; None without any rule."""
+    project = project_alerts(folder)
+    settings: AlertSettings | None = project if suite.alerts is None else suite.alerts.over(project)
+    return settings if settings is not None and settings.rules else None
+
+
 _MOST_JUDGINGS = 100
 
 

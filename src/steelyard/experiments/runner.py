@@ -1,29 +1,39 @@
-"""Runs the two arms of an A/B on the same cases, interleaved, and keeps each as a run of its own.
+"""Runs the two arms of an experiment and stores each as a run: interleaved in one loop, or one after the other.
 
-`scoring` does one run; this does two in one loop. Their headers say in `options.ab` what they belong to.
+Interleaved, both arms meet the same conditions and may stop early; one after the other, each has its own load.
 """
 
 from __future__ import annotations
 
 import contextlib
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from steelyard.decide.experiment import AVERAGE, PASS_RATE
 from steelyard.engine.engine import Ending, after_the_run, pace_of
 from steelyard.engine.health import Health
 from steelyard.engine.interleave import Arm, Interleaved, Pairs, Together
 from steelyard.engine.limits import Budget
-from steelyard.engine.plan import DrawnPlan, RunOptions, asks_until, require_same_signature, resumed_options
+from steelyard.engine.plan import (
+    DrawnPlan,
+    RunOptions,
+    Selection,
+    asks_until,
+    parse_only,
+    require_same_signature,
+    resumed_options,
+)
 from steelyard.engine.process import free_lease, in_own_loop
 from steelyard.engine.sample import ScoringThread
-from steelyard.engine.writer import Progress, Silent
+from steelyard.engine.writer import Progress, Silent, progress_of
 from steelyard.errors import UsageError
-from steelyard.frozen import frozen
-from steelyard.records import AbPlan, RunHeader, RunState
-from steelyard.runner.run import Prepared, StartedRun, finish, left_open, prepare, reopened
+from steelyard.experiments.effects import AVERAGE, PASS_RATE
+from steelyard.experiments.plan import ARMS, ExperimentFile
+from steelyard.experiments.runs import AB_ARMS, Attempt
+from steelyard.records import AbPlan, RunHeader, RunState, Verdict
+from steelyard.runner.run import Prepared, StartedRun, finish, left_open, prepare, reopened, run
 from steelyard.runner.spread import spread
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.stats.sequential import Watch
@@ -34,32 +44,6 @@ from steelyard.suite.models import Limits, SuiteModel
 
 Suites = tuple[SuiteModel, SuiteModel]
 Headers = tuple[RunHeader, RunHeader]
-_NAMES = ("a", "b")
-
-
-@frozen
-class AbRuns:
-    """Both runs as they are in the store, and how far they got."""
-
-    headers: Headers
-    stopped: str | None = None
-    """Why they did not get to their end; None when they did."""
-    interrupted: bool = False
-
-    @property
-    def id(self) -> str:
-        """What both runs belong to."""
-        return self.plan.id
-
-    @property
-    def plan(self) -> AbPlan:
-        """The plan as it was stored before the first call."""
-        return self.headers[0].options.ab or AbPlan()
-
-    @property
-    def ended(self) -> bool:
-        """True when nothing is left to be asked."""
-        return all(header.state is RunState.ENDED for header in self.headers)
 
 
 def metric_of(suite: SuiteModel, asked: str | None) -> str:
@@ -69,34 +53,15 @@ def metric_of(suite: SuiteModel, asked: str | None) -> str:
     return asked or (AVERAGE if suite.passing is None else PASS_RATE)
 
 
-def find_ab(store: Store, suite_name: str, name: str) -> AbRuns:
-    """An A/B by its name, or by nothing the suite's newest that has not ended; UsageError when there is none."""
-    run_headers: dict[str, dict[str, RunHeader]] = {}
-    for header in store.runs(suite_name):
-        plan = header.options.ab
-        if plan is not None and header.rescored_from is None:
-            run_headers.setdefault(plan.id, {}).setdefault(plan.arm, header)
-    available = {
-        number: AbRuns((arms["a"], arms["b"])) for number, arms in run_headers.items() if set(arms) == set(_NAMES)
-    }
-    if name:
-        fitting = [number for number in available if number == name] or [
-            item for item in available if item.startswith(name)
-        ]
-        if len(fitting) != 1:
-            message = (
-                f"{len(fitting)} begin so" if fitting else f"of suite {suite_name} there are: {_listed(available)}"
-            )
-            raise UsageError(f"there is no A/B {name}: {message}")
-        return available[fitting[0]]
-    for runs in available.values():
-        if not runs.ended:
-            return runs
-    raise UsageError(f"no unfinished A/B of suite {suite_name}: start one without --resume")
-
-
-def _listed(ab_runs: Mapping[str, AbRuns]) -> str:
-    return ", ".join(list(ab_runs)[:5]) or "none yet"
+def run_interleaved(
+    suites: Suites, store: Store, options: RunOptions, plan: AbPlan, resumed: Attempt | None = None
+) -> Attempt:
+    """Both arms on the same cases, begun or gone on with, with their progress shown; those that have ended are as they
+    are."""
+    if resumed is not None and resumed.ended:
+        return resumed
+    with _watched(f"{suites[0].name} A/B") as progress:
+        return run_ab(suites, store, options, plan, progress, resumed=resumed)
 
 
 def run_ab(
@@ -106,15 +71,15 @@ def run_ab(
     plan: AbPlan,
     progress: Progress | None = None,
     *,
-    resumed: AbRuns | None = None,
+    resumed: Attempt | None = None,
     env: Mapping[str, str] | None = None,
-) -> AbRuns:
+) -> Attempt:
     """Ask both arms, interleaved, and give the runs that came of it; `resumed` goes on under its own plan."""
     progress = progress or Silent()
     store.notify(progress.note)
     leases: list[Lease] = []
     if resumed is not None:
-        plan, options = resumed.plan, resumed_options(options, resumed.headers[0])
+        plan, options = resumed.ab_plan, resumed_options(options, resumed.headers[0])
         leases = [free_lease(store, header.id, progress.note) for header in resumed.headers]
     made = (prepare(suites[0], store, options, env), prepare(suites[1], store, options, env))
     drawn = DrawnPlan((made[0].plan, made[1].plan), plan.seed, plan.max_cases)
@@ -127,15 +92,16 @@ def run_ab(
         if resumed is not None and any(header.state is RunState.ENDED for header in resumed.headers):
             # Both were asked to the end, and the process died between closing the one and the other.
             a, b = (_closed(store, item, now.suite) for item, now in zip(resumed.headers, made, strict=True))
-            return AbRuns((a, b))
+            return Attempt(resumed.id, a, b)
         arm_a, arm_b = taken.enter_context(spread(made, options, progress.note, env))
         endings = in_own_loop(_drive((arm_a, arm_b), headers, drawn, plan, store, progress, resumed))
     stopped = next((ending.stopped for ending in endings if ending.stopped is not None), None)
     a, b = (_finished(store, *item, stopped=stopped) for item in zip(headers, endings, strict=True))
-    return AbRuns((a, b), stopped, any(ending.interrupted for ending in endings))
+    number = "" if a.options.ab is None else a.options.ab.id
+    return Attempt(number, a, b, stopped, any(ending.interrupted for ending in endings))
 
 
-def _headers(made: tuple[Prepared, Prepared], drawn: DrawnPlan, plan: AbPlan, resumed: AbRuns | None) -> Headers:
+def _headers(made: tuple[Prepared, Prepared], drawn: DrawnPlan, plan: AbPlan, resumed: Attempt | None) -> Headers:
     if resumed is not None:
         for started, now in zip(resumed.headers, made, strict=True):
             require_same_signature(started, now.header)
@@ -145,7 +111,7 @@ def _headers(made: tuple[Prepared, Prepared], drawn: DrawnPlan, plan: AbPlan, re
     a, b = (
         _planned(replace(item.header, options=replace(item.header.options, ab=arm)), n)
         for item, n, arm in zip(
-            made, drawn.n, (replace(plan, id=number, cases=drawn.n_cases, arm=name) for name in _NAMES), strict=True
+            made, drawn.n, (replace(plan, id=number, cases=drawn.n_cases, arm=name) for name in AB_ARMS), strict=True
         )
     )
     return a, b
@@ -163,7 +129,7 @@ async def _drive(
     plan: AbPlan,
     store: Store,
     progress: Progress,
-    resumed: AbRuns | None,
+    resumed: Attempt | None,
 ) -> tuple[Ending, Ending]:
     watch = Watch(plan.same_within)
     judge = headers[0].description.judge
@@ -249,3 +215,51 @@ def _closed(store: Store, header: RunHeader, suite: SuiteModel) -> RunHeader:
         health.watch(sample)
         n += 1
     return finish(store, _planned(replace(header, suite_path=suite.path), n), health, finished=True).header
+
+
+def run_in_turn(
+    experiment: ExperimentFile, suites: Mapping[str, SuiteModel], store: Store, started: Attempt | None
+) -> Attempt:
+    """Run what is not there yet, the baseline first; a candidate is not run when its baseline is INVALID."""
+    attempt = started or Attempt(new_run_id(experiment.name, time.time()))
+    for arm, side in zip(ARMS, ("a", "b"), strict=True):
+        header: RunHeader | None = getattr(attempt, side)
+        if header is None or header.state is not RunState.ENDED:
+            options = _options(experiment, arm, attempt.id, resume=None if header is None else header.id)
+            with _watched(f"{experiment.name}, {arm}") as progress:
+                header, ending = run(suites[arm], store, options, progress)
+            a, b = (header, attempt.b) if side == "a" else (attempt.a, header)
+            attempt = Attempt(attempt.id, a, b, ending.stopped, ending.interrupted)
+            if attempt.stopped is not None:
+                break
+        if header.verdict is Verdict.INVALID:
+            break
+    return attempt
+
+
+def _options(experiment: ExperimentFile, arm: str, attempt: str, *, resume: str | None) -> RunOptions:
+    part, settings = experiment.part, experiment.settings(arm)
+    only = [*part.only, *([f"variant={settings['variant']}"] if "variant" in settings else [])]
+    return RunOptions(
+        selection=Selection(parse_only(tuple(only)), part.limit),
+        repeats=settings.get("repeats"),
+        concurrency=settings.get("concurrency"),
+        timeout=settings.get("timeout"),
+        retries=settings.get("retries"),
+        requests_per_second=settings.get("rps"),
+        rate=settings.get("rate"),
+        warm_up=settings.get("warm_up"),
+        max_cost=settings.get("max_cost"),
+        max_inconclusive=settings.get("max_inconclusive"),
+        cache=part.cache,
+        strict=part.strict,
+        resume=resume,
+        experiment=replace(experiment.plan(), arm=arm, id=attempt),
+    )
+
+
+@contextlib.contextmanager
+def _watched(what: str) -> Iterator[Progress]:
+    # Whatever the system under test prints must not get into the report.
+    with progress_of(what, quiet=False) as progress, contextlib.redirect_stdout(sys.stderr):
+        yield progress

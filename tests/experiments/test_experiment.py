@@ -15,8 +15,9 @@ from parts.looped import for_every
 from steelyard.analysis.compare.compare import compare
 from steelyard.analysis.compare.model import Comparison
 from steelyard.analysis.compare.pairing import ComparedRun
-from steelyard.decide.arms import Changed, FactorChange, changed_factors, held_against
-from steelyard.decide.experiment import Arm, Decided, Ruling, rule
+from steelyard.experiments.criteria import Arm, Ruling, rule
+from steelyard.experiments.decision import Decided
+from steelyard.experiments.factors import Changed, FactorChange, changed_factors, held_against
 from steelyard.records import Load, RunFacts, Verdict
 from steelyard.report.verdicts import exit_code
 

@@ -14,17 +14,18 @@ from parts.loopback import Loopback, json_answer, text_answer
 from parts.small_suite import http_target, write_suite
 from parts.two_arms import bad, good
 from steelyard.analysis.compare.pairing import read_run
-from steelyard.decide.experiment import Decided
-from steelyard.decide.online import offline_report
 from steelyard.engine import plan as drawn_plan
 from steelyard.engine.interleave import Pairs
 from steelyard.engine.plan import DrawnPlan, Plan, RunOptions, Selection, Turn, asks_until
 from steelyard.engine.process import _began, myself
 from steelyard.errors import RunTaken, UsageError
+from steelyard.experiments.decision import Decided
+from steelyard.experiments.offline import offline_report
+from steelyard.experiments.runner import metric_of, run_ab
+from steelyard.experiments.runs import Attempt, find_ab
 from steelyard.loading.load import load_suite, with_target
 from steelyard.records import AbPlan, Outcome, RunState, Verdict
 from steelyard.runner import run
-from steelyard.runner.ab import AbRuns, find_ab, metric_of, run_ab
 from steelyard.store.sql import open_store
 from steelyard.suite.case import Case
 
@@ -273,7 +274,7 @@ def test_one_that_is_still_going_on_is_not_taken_up(server, tmp_path, sqlite):
         header_as(sqlite, replace(header, options=replace(header.options, owner=owner))) for header in runs.headers
     )
     with pytest.raises(UsageError, match="is still going on in process"):
-        run_ab(suites, sqlite, RunOptions(), AbPlan(), resumed=AbRuns(alive))
+        run_ab(suites, sqlite, RunOptions(), AbPlan(), resumed=Attempt(runs.id, *alive))
 
 
 def test_one_that_another_process_has_ended_meanwhile_is_not_taken_up(server, tmp_path, sqlite):
@@ -282,7 +283,7 @@ def test_one_that_another_process_has_ended_meanwhile_is_not_taken_up(server, tm
     n = len(server.requests)
     seen = tuple(replace(header, state=RunState.INTERRUPTED) for header in runs.headers)
     with pytest.raises(RunTaken, match="was taken over by another process"):
-        run_ab(suites, sqlite, RunOptions(), AbPlan(), resumed=AbRuns(seen))
+        run_ab(suites, sqlite, RunOptions(), AbPlan(), resumed=Attempt(runs.id, *seen))
     assert len(server.requests) == n
 
 

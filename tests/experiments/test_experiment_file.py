@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.decide.experiment_file import (
+from steelyard.errors import SuiteError, UsageError
+from steelyard.experiments.plan import (
     COMPARISON_WORDS,
     FACTORS,
     ArmPart,
@@ -17,7 +18,6 @@ from steelyard.decide.experiment_file import (
     ExperimentPart,
     read_experiment,
 )
-from steelyard.errors import SuiteError, UsageError
 
 PAGE = Path(__file__).parents[2] / "docs" / "experiments.md"
 GOOD = """\

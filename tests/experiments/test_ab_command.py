@@ -14,8 +14,8 @@ from parts.loopback import Loopback, json_answer, text_answer
 from parts.small_suite import http_target, write_suite
 from parts.two_arms import bad, good, serve, write_arms
 from steelyard.cli import steelyard as group
-from steelyard.cli.experiments import _without_resume
 from steelyard.errors import SteelyardError
+from steelyard.experiments.commands import _without_resume
 from steelyard.records import RunState
 from steelyard.store.sql import open_store
 

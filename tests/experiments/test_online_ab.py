@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from parts.command import invoke
-from steelyard.decide.assignment import Experiment, assign
-from steelyard.decide.experiment import Decided
-from steelyard.decide.online import online_report
-from steelyard.decide.outcomes import Outcomes, Unit, read_online, read_outcomes
 from steelyard.errors import SuiteError, UsageError
+from steelyard.experiments.assignment import Experiment, assign
+from steelyard.experiments.decision import Decided
+from steelyard.experiments.online import online_report
+from steelyard.experiments.outcomes import Outcomes, Unit, read_online, read_outcomes
 from steelyard.stats.sequential import welch
 
 PLAIN = "experiment: checkout-2\n"

@@ -97,7 +97,7 @@ class ExperimentPart(ArmPart):
 
 
 @frozen
-class Experiment:
+class ExperimentFile:
     """An experiment as it was written."""
 
     part: ExperimentPart
@@ -158,6 +158,16 @@ def _hashed(settings: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def changed_since(plan: ExperimentPlan | None, now: ExperimentPlan) -> list[str]:
+    """The parts of a stored plan that are others in the file now, by the names they have in it."""
+    if plan is None:
+        return []
+    parts = {name: name for name in ("hypothesis", "suite", "factor", "cases")}
+    parts |= {"adopt": "criteria.adopt", "reject": "criteria.reject"}
+    results = [written for name, written in parts.items() if getattr(plan, name) != getattr(now, name)]
+    return results + [arm for arm in ARMS if plan.arms.get(arm) != now.arms.get(arm)]
+
+
 def experiment_draft(file: Path, *, keys: str, guide: str) -> Draft:
     """The file of an experiment, offline or online, before its keys are checked.
 
@@ -179,7 +189,7 @@ def experiment_draft(file: Path, *, keys: str, guide: str) -> Draft:
     return draft
 
 
-def read_experiment(file: Path) -> Experiment:
+def read_experiment(file: Path) -> ExperimentFile:
     """The experiment in a file; SuiteError with every mistake in it, with file and line."""
     draft = experiment_draft(file, keys="experiment, hypothesis, suite", guide="docs/experiments.md")
     part = draft.check(ExperimentPart, draft.located.data)
@@ -189,7 +199,7 @@ def read_experiment(file: Path) -> Experiment:
     draft.finish()
     if part is None:
         raise AssertionError("an experiment that cannot be read must have a mistake")
-    return Experiment(part, file, draft.located)
+    return ExperimentFile(part, file, draft.located)
 
 
 COMPARISON_WORDS = {

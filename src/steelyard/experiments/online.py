@@ -1,46 +1,31 @@
-"""Experiments on stored runs, and on users."""
+"""The report on an A/B on users: their outcomes, checked against the plan that was written beforehand."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from steelyard.analysis.compare.against import cost_pairs, latency_pairs, quality_pairs
-from steelyard.analysis.compare.pairing import ComparedRun
-from steelyard.analysis.compare.signatures import signed
-from steelyard.analysis.target import changed_part, target_changes, target_label
-from steelyard.decide.assignment import arm_of, is_exposed
-from steelyard.decide.experiment import (
+from steelyard.decide.provenance import times, verdicts_in_words
+from steelyard.experiments.assignment import arm_of, is_exposed
+from steelyard.experiments.decision import AbReport, ArmFacts, Check, conclude, missing_alike
+from steelyard.experiments.effects import (
     BETTING,
     EXTRA,
     FEW_CARRY,
     FIXED,
     MIXTURE,
-    PASS_RATE,
-    SEQUENTIAL,
-    AbCheck,
-    AbReport,
-    ArmFacts,
     Effect,
-    Reading,
     better_when,
-    conclude,
-    extra,
     is_same,
-    missing_alike,
-    quality,
     readable_test,
 )
-from steelyard.decide.outcomes import OnlineExperiment, Outcomes, Unit, in_order
-from steelyard.decide.provenance import changed_in_words, run_before, times, verdicts_in_words
+from steelyard.experiments.outcomes import OnlineExperiment, Outcomes, Unit, in_order
 from steelyard.frozen import frozen
-from steelyard.metrics.table import Table, clusters_in_words
-from steelyard.records import AbPlan, RunHeader, RunState, Verdict
 from steelyard.stats.arrays import Array
 from steelyard.stats.sequential import (
     ALPHA,
@@ -57,172 +42,6 @@ from steelyard.stats.sequential import (
 from steelyard.stats.sequential import METHOD as BOUNDS
 from steelyard.store.logs import OnlineReading
 from steelyard.wording import day
-
-# The experiment of two runs on the same cases, interleaved.
-
-_SCALES = {"judge": "the judge", "rules": "rules, checks or rubric of the judge", "scorers": "the scorers"}
-_MOST_INCONCLUSIVE = 0.05
-"""Of runs that were stored without the limit."""
-
-
-@frozen
-class _Evaluated:
-    quality: Effect
-    extra: tuple[Effect, ...]
-    reading: Reading
-    ended: bool
-    asked: int
-    """Cases that either arm was asked."""
-
-
-def offline_report(
-    a: ComparedRun, b: ComparedRun, *, stopped: str | None = None, allow_mismatch: bool = False
-) -> AbReport:
-    """The report on the runs of an A/B; `allow_mismatch` decides although the arms were scored on two scales."""
-    plan = a.header.options.ab or AbPlan()
-    scored = _evaluated(a, b, plan)
-    checks = tuple(_checks(a, b, scored))
-    due = plan.stop_early or scored.ended
-    decided, why = conclude(checks, scored.quality, plan.same_within, due=due, allow_mismatch=allow_mismatch)
-    return AbReport(
-        title=f"{a.header.suite_name}: A/B {plan.id}",
-        kind="offline",
-        arms=(_arm("A", a.header, b.header), _arm("B", b.header, a.header)),
-        decided=decided,
-        why=why,
-        quality=scored.quality,
-        extra=scored.extra,
-        checks=checks,
-        test=scored.reading.test,
-        method=_method(plan, scored, b.table),
-        signatures=tuple(f"{side}: {run.header.signature.text or ''}" for side, run in (("A", a), ("B", b))),
-        notes=(*_notes(plan, scored, stopped), *_alike(a.header, b.header), *_run_before(a.header, b.header)),
-        plan=asdict(plan),
-    )
-
-
-def _evaluated(a: ComparedRun, b: ComparedRun, plan: AbPlan) -> _Evaluated:
-    pairs = quality_pairs(a.table, b.table, plan.seed, by_pass=plan.metric == PASS_RATE)
-    ended = all(run.header.state is RunState.ENDED for run in (a, b))
-    test = readable_test(SEQUENTIAL if plan.stop_early else FIXED, complete=ended)
-    reading = Reading(test, plan.cases, plan.same_within)
-    results = (
-        extra("latency", "s", latency_pairs(a.table, b.table, plan.seed), reading),
-        extra("cost of a call", "cost", cost_pairs(a.table, b.table, plan.seed), reading),
-    )
-    effect = quality(pairs, plan.metric, reading)
-    asked = len({*a.table.case_ids, *b.table.case_ids})
-    return _Evaluated(effect, tuple(item for item in results if item is not None), reading, ended, asked)
-
-
-def _checks(a: ComparedRun, b: ComparedRun, scored: _Evaluated) -> Iterator[AbCheck]:
-    for side, run in (("A", a), ("B", b)):
-        invalid = _is_none(run)
-        yield AbCheck(f"arm {side} is valid", _reading_of(run), fine=not invalid, invalidates=invalid)
-        if run.header.suspect:
-            yield AbCheck(f"arm {side} is not suspect", "; ".join(run.header.suspect), fine=False, confounds=True)
-    yield _availability(a, b)
-    for part, words in _SCALES.items():
-        if signed(a, part) != signed(b, part):
-            sentence = f"{words} differs in B: two scales, which cannot be compared"
-            yield AbCheck("both arms on one scale", sentence, fine=False, confounds=True)
-    if scored.quality.n == 0:
-        message = f"no case of {scored.quality.n_missing} is scored in both arms"
-        yield AbCheck("pairs", message, fine=False, invalidates=True)
-
-
-def _is_none(run: ComparedRun) -> bool:
-    """Whether an arm is INVALID. One that was stopped is scored by what it was asked, not by what it was not."""
-    if run.header.state is RunState.ENDED:
-        return run.header.verdict is Verdict.INVALID
-    missing = run.table.n - int(run.table.conclusive.sum())
-    return missing > run.header.description.limits.max_inconclusive * run.table.n
-
-
-def _reading_of(run: ComparedRun) -> str:
-    message = f"{int(run.table.conclusive.sum()):,} of {run.table.n:,} samples are conclusive"
-    if run.header.state is not RunState.ENDED or run.header.verdict is None:
-        return message
-    if run.header.verdict is Verdict.INVALID:
-        return f"{message}; the run is INVALID (steelyard report {run.header.id} says why)"
-    return f"{message}, its gates: {run.header.verdict.value}"
-
-
-def _availability(a: ComparedRun, b: ComparedRun) -> AbCheck:
-    """Whether as many cases lack a reading in both arms; what is of one case or cluster fails together, and is one."""
-    counts = [_whole_and_lacking(run) for run in (a, b)]
-    message = f"{'clusters' if a.columns.clusters else 'cases'} without a score: " + ", ".join(
-        f"{lacking:,} of {whole + lacking:,} in {side}" for side, (whole, lacking) in zip("AB", counts, strict=True)
-    )
-    return missing_alike("missing in both arms alike", message, counts)
-
-
-def _whole_and_lacking(run: ComparedRun) -> tuple[int, int]:
-    asked, lacking = (len(set(cases.tolist())) for cases in (run.table.unit, run.table.unit[~run.table.conclusive]))
-    return asked - lacking, lacking
-
-
-def _notes(plan: AbPlan, scored: _Evaluated, stopped: str | None) -> Iterator[str]:
-    cases = scored.asked
-    planned = scored.reading.planned
-    if stopped is not None:
-        yield f"stopped before its end: {stopped}"
-    if plan.stop_early and scored.ended and cases < planned:
-        yield f"stopped early, as asked for: {cases:,} of {planned:,} planned cases were enough"
-    elif not scored.ended:
-        yield f"{cases:,} of {planned:,} planned cases were asked"
-
-
-def _alike(a: RunHeader, b: RunHeader) -> Iterator[str]:
-    if not any(_own(a, b)):
-        yield "no known setting of the arms differs: any difference between their figures is noise"
-
-
-def _run_before(*arms: RunHeader) -> Iterator[str]:
-    for side, header in zip("AB", arms, strict=True):
-        if sentence := run_before(header.options.earlier):
-            yield f"{side} was {sentence}"
-    for changed in arms[1].options.changed:
-        yield from changed_in_words(changed)
-
-
-def _method(plan: AbPlan, scored: _Evaluated, table: Table) -> str:
-    clustered = len(table.unit_names) < len(table.case_ids)
-    parts = [
-        *([clusters_in_words(len(table.case_ids), len(table.unit_names))] if clustered else []),
-        f"paired by case; cases in an order drawn at random and both arms of a call side by side (seed {plan.seed})",
-        scored.quality.method or "no pairs",
-        f"{100 * (1 - ALPHA):.0f} % intervals",
-    ]
-    if plan.same_within is not None:
-        parts.append(f"same means within {100 * plan.same_within:g} points")
-    return "; ".join(parts)
-
-
-def _arm(letter: str, header: RunHeader, other: RunHeader) -> ArmFacts:
-    """What the arm is: its run, and everything in which it differs from the other."""
-    facts = [("run", header.id), ("target", target_label(header)), *_own(header, other)]
-    return ArmFacts(letter, letter, tuple(facts))
-
-
-def _own(header: RunHeader, other: RunHeader) -> Iterator[tuple[str, str]]:
-    for change in target_changes(header, other):
-        context, own, _ = changed_part(change.before, change.after)
-        yield change.name, context + own if change.before != change.after else "differs"
-    for key, result in (("variants", _variants), ("judge", _judge)):
-        if result(header) != result(other):
-            yield key, result(header)
-
-
-def _variants(header: RunHeader) -> str:
-    return ", ".join(name for name in header.description.variant_names if name) or "none"
-
-
-def _judge(header: RunHeader) -> str:
-    judge = header.description.judge
-    named = "" if judge is None else ", ".join(member.label for member in judge.members)
-    return f"{named} ({(header.signature.judge or '')[:8]})" if named else "none"
-
 
 _MOST_STRAYED = 0.01
 """Above this share of units in both arms, or in an arm that the hash does not give them, the assignment is broken."""
@@ -265,7 +84,7 @@ def _plan_of(experiment: OnlineExperiment) -> dict[str, Any]:
     return experiment.part.model_dump(mode="json", exclude={"experiment", "about", "columns"})
 
 
-def _changed_plan(experiment: OnlineExperiment, earlier: Sequence[OnlineReading]) -> Iterator[AbCheck]:
+def _changed_plan(experiment: OnlineExperiment, earlier: Sequence[OnlineReading]) -> Iterator[Check]:
     """Says what differs from the plan by which results were read first; a fixed test is then of a size that was chosen
     after a look."""
     now = _plan_of(experiment)
@@ -275,7 +94,7 @@ def _changed_plan(experiment: OnlineExperiment, earlier: Sequence[OnlineReading]
         if changes and reading.n:
             message = f"changed after {reading.n:,} units were read on {day(reading.read_at)}: {'; '.join(changes)}"
             fixed = FIXED in (experiment.part.test, then.get("test"))
-            yield AbCheck("plan as at the first look", message, fine=False, confounds=fixed)
+            yield Check("plan as at the first look", message, fine=False, confounds=fixed)
             return
 
 
@@ -435,7 +254,7 @@ def _extra(experiment: OnlineExperiment, arms: _Arms, test: str) -> Iterator[Eff
             yield _by_blocks(empty, first, second, len(first) * sum(sizes), None, experiment.part.planned, None)
 
 
-def _online_checks(experiment: OnlineExperiment, outcomes: Outcomes, arms: _Arms) -> Iterator[AbCheck]:
+def _online_checks(experiment: OnlineExperiment, outcomes: Outcomes, arms: _Arms) -> Iterator[Check]:
     yield _ratio(experiment, arms)
     n = len(outcomes.units)
     strayed = [("units in one arm only", arms.n_both, "are in both arms, and left out")]
@@ -448,35 +267,33 @@ def _online_checks(experiment: OnlineExperiment, outcomes: Outcomes, arms: _Arms
         )
     for name, count, words in strayed:
         bad = count > _MOST_STRAYED * n
-        yield AbCheck(name, f"{count:,} of {n:,} units {words}", fine=count == 0, invalidates=bad)
+        yield Check(name, f"{count:,} of {n:,} units {words}", fine=count == 0, invalidates=bad)
     yield _missing(experiment, arms)
     repeated = sum(1 for unit in outcomes.units.values() if unit.rows > 1)
     rows = outcomes.n_rows - outcomes.n_not_exposed
     message = f"{rows:,} records of {n:,} units; of {repeated:,} with several the first outcome counts"
-    yield AbCheck("one unit counts once", message)
+    yield Check("one unit counts once", message)
     if 0 < outcomes.n_untimed < outcomes.n_timed + outcomes.n_untimed:
         message = f"{outcomes.n_untimed:,} outcomes have no time: the order of the file is used"
-        yield AbCheck("order", message, fine=False)
+        yield Check("order", message, fine=False)
     if outcomes.n_not_exposed:
-        yield AbCheck(
-            "exposure", f"{outcomes.n_not_exposed:,} records of units that did not see their arm are left out"
-        )
+        yield Check("exposure", f"{outcomes.n_not_exposed:,} records of units that did not see their arm are left out")
 
 
-def _ratio(experiment: OnlineExperiment, arms: _Arms) -> AbCheck:
+def _ratio(experiment: OnlineExperiment, arms: _Arms) -> Check:
     p = ratio_p(arms.n, experiment.shares)
     meant = " : ".join(f"{100 * share:g}" for share in experiment.shares)
     message = f"{arms.n[0]:,} and {arms.n[1]:,} units, meant as {meant}"
     if p is None:
-        return AbCheck("sample ratio", f"{message}: nothing to test", fine=False, invalidates=True)
+        return Check("sample ratio", f"{message}: nothing to test", fine=False, invalidates=True)
     bad = p < MISMATCH
     message = f"{message} (exact binomial, p = {p:.2g})"
     if bad:
         message = f"{message}: below {MISMATCH:g}, so units are assigned unevenly, or lost in one arm"
-    return AbCheck("sample ratio", message, fine=not bad, invalidates=bad)
+    return Check("sample ratio", message, fine=not bad, invalidates=bad)
 
 
-def _missing(experiment: OnlineExperiment, arms: _Arms) -> AbCheck:
+def _missing(experiment: OnlineExperiment, arms: _Arms) -> Check:
     counts = [(n - missing, missing) for n, missing in zip(arms.n, arms.missing, strict=True)]
     names = experiment.arms
     message = "without an outcome: " + ", ".join(

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import shlex
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +13,6 @@ import click
 from steelyard.cli.options import (
     FILE,
     Finite,
-    JudgeChoice,
     as_json,
     chosen_settings,
     concurrency,
@@ -27,63 +24,28 @@ from steelyard.cli.options import (
 )
 from steelyard.cli.output import print_json, show_document
 from steelyard.errors import StoreError, UsageError
-from steelyard.frozen import frozen
 from steelyard.records import AbPlan
 from steelyard.report.verdicts import INTERRUPTED, exit_code
 
 if TYPE_CHECKING:
-    from steelyard.cli.experiment_runs import CallResult
-    from steelyard.decide.assignment import Experiment as LiveExperiment
-    from steelyard.decide.experiment import AbReport
-    from steelyard.decide.experiment_file import Experiment
-    from steelyard.engine.plan import RunOptions
-    from steelyard.records import AbPlan
-    from steelyard.report.experiments import ExperimentReport
-    from steelyard.runner.ab import AbRuns, Suites
-    from steelyard.store.base import Store
-    from steelyard.suite.models import SuiteModel
+    from steelyard.experiments.arms import ArmChoice
+    from steelyard.experiments.assignment import Experiment
+    from steelyard.experiments.criteria import ExperimentReport
+    from steelyard.experiments.decision import AbReport
+    from steelyard.experiments.plan import ExperimentFile
+    from steelyard.experiments.runner import Suites
+    from steelyard.experiments.runs import Attempt
 
-JUDGE = ("judge", "judge_model", "judge_token", "judge_repeats", "judge_temperature")
-KEYS = ("target", "variant", *JUDGE)
-"""What is no setting of the target."""
 _KINDS: dict[str, Callable[[str], Any]] = {
     "judge_repeats": click.IntRange(min=1),
     "judge_temperature": Finite(min=0),
 }
 
 
-@frozen
-class ArmChoice:
-    """What was asked for of one arm; everything else is as the suite says."""
-
-    chosen: dict[str, Any] = field(default_factory=dict)
-    settings: dict[str, Any] = field(default_factory=dict)
-
-    def of(self, suite: SuiteModel) -> SuiteModel:
-        """The suite as this arm uses it; UsageError when it has no such target, variant or judge."""
-        from steelyard.loading.load import with_target
-
-        target = self.chosen.get("target")
-        if target is not None or self.settings:
-            suite = with_target(suite, target, self.settings)
-        suite = JudgeChoice(*(self.chosen.get(key) for key in JUDGE)).of(suite)
-        return self._with_variant(suite)
-
-    def _with_variant(self, suite: SuiteModel) -> SuiteModel:
-        name = self.chosen.get("variant")
-        if name is None:
-            return suite
-        from steelyard.suite.yaml import listed, meant
-
-        names = [variant.name for variant in suite.variants if variant.name]
-        if name not in names:
-            available = f"; there are: {listed(names)}" if names else ", which has no variants"
-            raise UsageError(f"suite {suite.name} has no variant {name!r}{meant(name, names) or available}")
-        return suite.changed(variants=tuple(variant for variant in suite.variants if variant.name == name))
-
-
 def read_arm(letter: str, written: tuple[str, ...]) -> ArmChoice:
     """The arm that `--a` or `--b` says."""
+    from steelyard.experiments.arms import KEYS, ArmChoice
+
     hint = f"--{letter}"
     chosen: dict[str, Any] = {}
     settings: list[str] = []
@@ -107,7 +69,7 @@ def _typed(key: str, value: str, hint: str) -> Any:
 
 def show(report: AbReport, markdown: Path | None, html: Path | None, *, as_json: bool) -> None:
     """Print the report, and write the files that were asked for."""
-    from steelyard.report.experiments import ab_data, ab_document
+    from steelyard.experiments.report import ab_data, ab_document
 
     show_document(ab_document(report), ab_data(report), markdown, html, as_json=as_json)
 
@@ -213,7 +175,9 @@ def offline(
     --same-within allows; 1 when A is better; 4 for CANNOT TELL; 3 when an arm is no reading.
     """
     from steelyard.engine.plan import RunOptions, Selection, parse_only
-    from steelyard.runner.ab import find_ab, metric_of
+    from steelyard.experiments.offline import ab_report
+    from steelyard.experiments.runner import metric_of, run_interleaved
+    from steelyard.experiments.runs import find_ab, insist_on_plan
     from steelyard.store.sql import open_store
 
     suites = _suites(suite, a, b)
@@ -222,24 +186,12 @@ def offline(
     with open_store(store_url, create=resume is None) as store:
         unfinished = None if resume is None else find_ab(store, suites[0].name, resume)
         if unfinished is not None:
-            _insist_on_plan(unfinished, plan, metric)
-        runs = _run_to_the_end(suites, store, options, plan, unfinished)
-        report = _decided(store, runs, allow_mismatch=allow_mismatch)
+            insist_on_plan(unfinished, plan, metric)
+        attempt = run_interleaved(suites, store, options, plan, unfinished)
+        _say_how_to_go_on(attempt, [*_without_resume(sys.argv[1:]), "--resume", attempt.id])
+        report = ab_report(store, attempt, allow_mismatch=allow_mismatch)
     show(report, markdown, html, as_json=as_json)
     sys.exit(exit_code(report.decided))
-
-
-def _run_to_the_end(suites: Suites, store: Store, options: RunOptions, plan: AbPlan, runs: AbRuns | None) -> AbRuns:
-    """Both arms, begun or gone on with; those that have ended are as they are."""
-    from steelyard.engine.writer import progress_of
-    from steelyard.runner.ab import run_ab
-
-    if runs is not None and runs.ended:
-        return runs
-    with progress_of(f"{suites[0].name} A/B", quiet=False) as progress, contextlib.redirect_stdout(sys.stderr):
-        runs = run_ab(suites, store, options, plan, progress, resumed=runs)
-    _say_how_to_go_on(runs)
-    return runs
 
 
 def _suites(place: str, a: tuple[str, ...], b: tuple[str, ...]) -> Suites:
@@ -251,25 +203,13 @@ def _suites(place: str, a: tuple[str, ...], b: tuple[str, ...]) -> Suites:
     return first.of(load_suite(place)), second.of(load_suite(place))
 
 
-def _insist_on_plan(runs: AbRuns, asked: AbPlan, metric: str | None) -> None:
-    """UsageError when something is asked for that was not planned: what is chosen after a look decides nothing."""
-    given = {name for name in AbPlan.__dataclass_fields__ if getattr(asked, name) != getattr(AbPlan(), name)}
-    given = given - {"metric"} | ({"metric"} if metric else set())
-    other = [name for name in sorted(given) if getattr(asked, name) != getattr(runs.plan, name)]
-    if other:
-        options = ", ".join(f"--{name.replace('_', '-')}" for name in other)
-        raise UsageError(
-            f"{runs.id} was planned with other options: leave {options} out, or start a new one without --resume"
-        )
-
-
-def _say_how_to_go_on(runs: AbRuns) -> None:
-    if runs.stopped is None:
+def _say_how_to_go_on(attempt: Attempt, words: list[str]) -> None:
+    """Say how to resume what was stopped; end here when it was interrupted."""
+    if attempt.stopped is None:
         return
-    retained = _without_resume(sys.argv[1:])
-    again = shlex.join(["steelyard", *retained, "--resume", runs.id])
-    click.echo(f"Not finished ({runs.stopped}). Resume with:\n  {again}", err=True)
-    if runs.interrupted:
+    again = shlex.join(["steelyard", *words])
+    click.echo(f"Not finished ({attempt.stopped}). Resume with:\n  {again}", err=True)
+    if attempt.interrupted:
         sys.exit(INTERRUPTED)
 
 
@@ -282,15 +222,6 @@ def _without_resume(words: list[str]) -> list[str]:
         if not is_name and not named and not word.startswith("--resume="):
             retained.append(word)
     return retained
-
-
-def _decided(store: Store, runs: AbRuns, *, allow_mismatch: bool) -> AbReport:
-    from steelyard.analysis.compare.pairing import read_run
-    from steelyard.decide.online import offline_report
-    from steelyard.runner.same_signature import rescored
-
-    a, b = (read_run(store, header.id) for header in runs.headers)
-    return offline_report(rescored(a, b), b, stopped=runs.stopped, allow_mismatch=allow_mismatch)
 
 
 _NOT_IN = "-"
@@ -319,7 +250,7 @@ def assign_command(
 
     A service does the same with `steelyard.ab.assign`.
     """
-    from steelyard.decide.assignment import assign
+    from steelyard.experiments.assignment import assign
 
     if traffic is not None and units[:1] == ("%",):
         # `--traffic 1 %` without quotes: what was meant is 1 %, not everybody and a unit of that name.
@@ -346,8 +277,8 @@ def _from_standard_input() -> Iterator[str]:
             yield unit
 
 
-def _of_file(file: Path, own: dict[str, str | None]) -> LiveExperiment:
-    from steelyard.decide.outcomes import read_online
+def _of_file(file: Path, own: dict[str, str | None]) -> Experiment:
+    from steelyard.experiments.outcomes import read_online
 
     given = [option for option, value in own.items() if value is not None]
     if given:
@@ -357,8 +288,8 @@ def _of_file(file: Path, own: dict[str, str | None]) -> LiveExperiment:
 
 def _of_options(
     name: str | None, salt_exposure: str | None, salt_arm: str | None, traffic: str | None, arms: str | None
-) -> LiveExperiment:
-    from steelyard.decide.assignment import Experiment as LiveExperiment
+) -> Experiment:
+    from steelyard.experiments.assignment import Experiment
     from steelyard.suite.values import share
 
     if name is None and (salt_exposure is None or salt_arm is None):
@@ -368,7 +299,7 @@ def _of_options(
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--traffic") from None
     names = ("control", "treatment") if arms is None else tuple(word.strip() for word in arms.split(","))
-    return LiveExperiment(name or "unnamed", names, part, salt_exposure=salt_exposure, salt_arm=salt_arm)
+    return Experiment(name or "unnamed", names, part, salt_exposure=salt_exposure, salt_arm=salt_arm)
 
 
 @click.command("report")
@@ -388,8 +319,8 @@ def report_command(
     when the assignment is broken. The store logs by which plan results were read: a fixed test whose plan changed
     afterwards decides nothing.
     """
-    from steelyard.decide.online import online_report, reading_of
-    from steelyard.decide.outcomes import read_online, read_outcomes
+    from steelyard.experiments.online import online_report, reading_of
+    from steelyard.experiments.outcomes import read_online, read_outcomes
     from steelyard.store.sql import open_store
 
     experiment = read_online(file)
@@ -436,8 +367,8 @@ def experiment_command(
     FILE names the hypothesis, the factor, both arms and the criteria; they are stored before the first call. Exit
     code 0 to adopt the candidate, 1 to reject it, 4 for CANNOT TELL, 3 when an arm is INVALID.
     """
-    from steelyard.decide.experiment_file import read_experiment
-    from steelyard.report.experiments import experiment_data, experiment_document
+    from steelyard.experiments.plan import read_experiment
+    from steelyard.experiments.report import experiment_data, experiment_document
 
     if sum((resume, restart, decide_on is not None)) > 1:
         raise click.UsageError("--resume, --restart and --decide-only exclude each other")
@@ -445,7 +376,7 @@ def experiment_command(
     if folder is not None:
         _make(folder)
     if decide_on is not None:
-        from steelyard.cli.experiment_runs import on_runs
+        from steelyard.experiments.criteria import on_runs
 
         report = on_runs(experiment, decide_on, store_url, allow_mismatch=allow_mismatch)
     else:
@@ -456,53 +387,26 @@ def experiment_command(
 
 
 def _run_and_decide(
-    experiment: Experiment, store_url: str | None, *, resume: bool, restart: bool, allow_mismatch: bool
+    experiment: ExperimentFile, store_url: str | None, *, resume: bool, restart: bool, allow_mismatch: bool
 ) -> ExperimentReport:
-    from steelyard.cli.experiment_runs import call_results, check_criteria, loaded_suites, on_call, run_arms
+    from steelyard.experiments.arms import loaded_suites
+    from steelyard.experiments.criteria import on_attempt
+    from steelyard.experiments.runner import run_in_turn
+    from steelyard.experiments.runs import attempts_of, reopened
+    from steelyard.metrics.expression_checks import SuiteNames
     from steelyard.store.sql import open_store
 
     suites = loaded_suites(experiment)
-    check_criteria(experiment, suites["candidate"])
+    experiment.check_criteria(SuiteNames.of_suite(suites["candidate"]))
     with open_store(store_url) as store:
-        earlier = call_results(store, experiment.name)
-        started = _reopened(experiment, earlier, resume=resume) if not restart else None
-        if started is not None and started.complete:
-            click.echo(f"deciding on the runs that are there ({started.id}); --restart runs both arms again", err=True)
-            return on_call(experiment, store, started, allow_mismatch=allow_mismatch)
-        ran = run_arms(experiment, suites, store, started)
-        if ran.stopped is not None:
-            again = shlex.join(["steelyard", "experiment", str(experiment.file), "--resume"])
-            click.echo(f"Not finished ({ran.stopped}). Resume with:\n  {again}", err=True)
-        if ran.interrupted:
-            sys.exit(INTERRUPTED)
-        return on_call(experiment, store, ran.call_result, allow_mismatch=allow_mismatch)
-
-
-def _reopened(experiment: Experiment, earlier: list[CallResult], *, resume: bool) -> CallResult | None:
-    """The newest runs of the experiment; None when there are none.
-
-    UsageError when they are of another plan, or are not finished and nobody asked to go on with them.
-    """
-    from steelyard.cli.experiment_runs import changed_since
-
-    if not earlier:
-        if resume:
-            raise UsageError(f"there is no run of experiment {experiment.name} to resume: leave --resume out")
-        return None
-    latest, plan = earlier[0], experiment.plan()
-    if latest.plan is None or latest.plan.digest != plan.digest:
-        changed = ", ".join(changed_since(latest.plan, plan)) or "the plan"
-        raise UsageError(
-            f"{experiment.file.name}: since experiment {experiment.name} was run ({latest.id}) these have changed:"
-            f" {changed}. Criteria that were not written beforehand decide nothing: undo the change, or run both"
-            f" arms under the new plan with --restart"
-        )
-    if not latest.complete and not resume:
-        raise UsageError(
-            f"experiment {experiment.name} ({latest.id}) has not finished: --resume continues it, --restart starts"
-            f" again"
-        )
-    return latest
+        earlier = attempts_of(store, experiment.name)
+        attempt = None if restart else reopened(experiment, earlier, resume=resume)
+        if attempt is not None and attempt.complete:
+            click.echo(f"deciding on the runs that are there ({attempt.id}); --restart runs both arms again", err=True)
+        else:
+            attempt = run_in_turn(experiment, suites, store, attempt)
+            _say_how_to_go_on(attempt, ["experiment", str(experiment.file), "--resume"])
+        return on_attempt(experiment, store, attempt, allow_mismatch=allow_mismatch)
 
 
 def _make(folder: Path) -> None:

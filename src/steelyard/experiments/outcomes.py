@@ -14,9 +14,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from steelyard.decide.assignment import Experiment
-from steelyard.decide.experiment_file import Part, experiment_draft
 from steelyard.errors import Problem, SuiteError, UsageError
+from steelyard.experiments.assignment import Experiment
+from steelyard.experiments.plan import Part, experiment_draft
 from steelyard.frozen import frozen, slotted
 from steelyard.suite.case import MISSING, Getter, compile_path, digest
 from steelyard.suite.draft import Draft
