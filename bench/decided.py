@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from steelyard.records import CallResult, Finding, Outcome, RunHeader, RunState, Sample, Score
+from steelyard.records import CallResult, Finding, Outcome, RunHeader, RunState, Sample, Score, Signature, TargetFacts
 from steelyard.suite.case import Case
 
 _ROLES = [
@@ -86,9 +86,9 @@ def make(n: int, folder: Path) -> dict[str, float]:
     began = time.perf_counter()
     for seed, name in enumerate(("a", "b")):
         suite = SUITE | {"gates": _GATES, "n_planned": n}
-        signed = {"suite": "s", "truth": "t", "scorers": "c"}
+        signed = Signature(suite="s", truth="t", scorers="c")
         header = RunHeader(
-            name, "bench", "", 1000.0 + seed, signed, target={"kind": "python"}, suite=suite, n_planned=n
+            name, "bench", "", 1000.0 + seed, signed, target=TargetFacts({"kind": "python"}), suite=suite, n_planned=n
         )
         store.create_run(header)
         made = samples_of(n, seed)

@@ -51,12 +51,14 @@ def make(url: str, runs: int, n: int) -> None:
 
 
 def _header(name: str, number: int, n: int) -> Any:
-    from steelyard.records import RunHeader
+    from steelyard.records import RunHeader, Signature, TargetFacts
 
-    signed = {"suite": "s", "truth": "t", "scorers": "c"}
+    signed = Signature(suite="s", truth="t", scorers="c")
     suite = SUITE | {"gates": ["pass_rate >= 20 %", "latency.p95 <= 1 s"], "n_planned": n}
     created = 1_700_000_000.0 + 86_400 * number
-    return RunHeader(name, "bench", "", created, signed, target={"kind": "python"}, suite=suite, n_planned=n)
+    return RunHeader(
+        name, "bench", "", created, signed, target=TargetFacts({"kind": "python"}), suite=suite, n_planned=n
+    )
 
 
 def _fill(store: Any, name: str, number: int, n: int) -> None:

@@ -559,6 +559,104 @@ class BaselineGates:
 
 
 @frozen
+class Signature:
+    """What can change a number: a short hash for each part of the suite, the target and its model, and all as a line.
+
+    None is for a part that a run does not state: it has none, or was made before Steelyard recorded it.
+    """
+
+    suite: str | None = None
+    """The suite's name."""
+    cases: str | None = None
+    truth: str | None = None
+    scorers: str | None = None
+    prompts: str | None = None
+    schema: str | None = None
+    judge: str | None = None
+    """What the judge is asked; "" without a judge."""
+    rules: str | None = None
+    """What is made of the judge's answers; "" without a judge."""
+    target: str | None = None
+    redact: str | None = None
+    slices: str | None = None
+    target_kind: str | None = None
+    model: str | None = None
+    """The name of the target's model."""
+    sample: str | None = None
+    """Which cases were sampled, as text."""
+    text: str | None = None
+    """All of it in one line."""
+    others: Mapping[str, Any] = field(default_factory=dict)
+    """What else the JSON object holds: parts of other versions, and parts that are null."""
+
+    def part(self, name: str) -> str | None:
+        """A part by its name; None for a part that the run does not state."""
+        return getattr(self, name) if name in _PARTS else self.others.get(name)
+
+    def to_data(self) -> dict[str, Any]:
+        """The signature as a JSON object."""
+        data = {}
+        for name in _PARTS:
+            if (value := getattr(self, name)) is not None or name in self.others:
+                data[name] = value
+        return data | dict(self.others)
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Signature:
+        """The signature back from `to_data`."""
+        parts = {name: value for name, value in data.items() if name in _PARTS and isinstance(value, str)}
+        return cls(**parts, others={name: value for name, value in data.items() if name not in parts})
+
+
+_PARTS = tuple(name for name in Signature.__match_args__ if name != "others")
+
+
+@frozen
+class TargetFacts:
+    """What was scored, as the target's `identity` states it, free of secrets. Each kind of target states its own facts;
+    those that other code reads have names here."""
+
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> str:
+        """http, chat, python, command, recorded, imported or a plug-in's own; "" where it is not stated."""
+        return str(self.facts.get("kind") or "")
+
+    @property
+    def model(self) -> str | None:
+        """The model's name; None where there is none, or the target cannot know it."""
+        model = self.facts.get("model")
+        return model if isinstance(model, str) else None
+
+    @property
+    def address(self) -> str:
+        """The address that calls go to; "" where there is none."""
+        return str(self.facts.get("address") or "")
+
+    @property
+    def settings(self) -> Mapping[str, Any] | None:
+        """Settings that change answers; None where the target states none, or only their hash."""
+        settings = self.facts.get("settings")
+        return settings if isinstance(settings, Mapping) else None
+
+    @property
+    def prompts(self) -> Mapping[str, Any]:
+        """A hash for each prompt, by name."""
+        prompts = self.facts.get("prompts")
+        return prompts if isinstance(prompts, Mapping) else {}
+
+    def to_data(self) -> dict[str, Any]:
+        """The facts as a JSON object."""
+        return dict(self.facts)
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> TargetFacts:
+        """The facts back from `to_data`, or of a target's `identity`."""
+        return cls(data)
+
+
+@frozen
 class PastRun:
     """What is known of a run among the earlier ones of another; it is all that is left of a deleted one."""
 
@@ -567,7 +665,7 @@ class PastRun:
     created_at: float
     verdict: str
     """PASS, FAIL, AMBIGUOUS or INVALID; `without gates` where none decided, and the state of one that has not ended."""
-    signature: Mapping[str, Any] = field(default_factory=dict)
+    signature: Signature = Signature()
     criteria: str = ""
     """The digest of its gates, limits and prices; "" of a run that did not store it."""
     source: str = ""
@@ -667,8 +765,8 @@ class RunHeader:
     suite_name: str
     suite_path: str
     created_at: float
-    signature: dict[str, Any]
-    target: dict[str, Any]
+    signature: Signature
+    target: TargetFacts
     suite: dict[str, Any]
     options: RunFacts = RunFacts()
     n_planned: Whole = 0

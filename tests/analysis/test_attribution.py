@@ -226,7 +226,7 @@ def test_without_anchors_judge_and_system_cannot_be_separated():
 
 def test_identical_answers_do_not_stand_for_scorers_that_are_not_found():
     a, b = judged([0.4] * 10, "j1"), judged([0.5] * 10, "j2")
-    b.header.signature["scorers"] = "s2"
+    b.header.signature = replace(b.header.signature, scorers="s2")
     found = split(a, b, same=range(4))
     assert by_cause(found) == {(Cause.SCORERS, Cause.JUDGE, Cause.SYSTEM): pytest.approx(0.1)}
 

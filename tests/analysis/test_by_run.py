@@ -18,7 +18,7 @@ from steelyard.analysis.compare.unpaired import difference_of_runs
 from steelyard.analysis.model import Slice, Summary
 from steelyard.decide.relative_gates import relative_results
 from steelyard.metrics.expressions import parse_gate
-from steelyard.records import Load, RunFacts, RunState, Verdict
+from steelyard.records import Load, RunFacts, RunState, TargetFacts, Verdict
 from steelyard.report.compare.blocks import spending
 from steelyard.report.compare.sentences import what_moved
 from steelyard.stats.intervals import Estimate
@@ -106,7 +106,7 @@ def stored(store, name, seconds, *, system="", signed=None, **more):
         figure = Estimate(value, 12)
         points = dict.fromkeys(("p50", "p95", "mean"), figure)
         part = Slice("", "", 12, {}, figure, figure, figure, latency=points, totals={"cost": Estimate(12 * value, 12)})
-        header = replace(run.header, summary=asdict(Summary("", part)), target={"kind": "http"})
+        header = replace(run.header, summary=asdict(Summary("", part)), target=TargetFacts({"kind": "http"}))
         store.create_run(replace(header, state=RunState.RUNNING))
         store.update_run(header)
     return replace(run, header=header, store=store)
@@ -213,7 +213,9 @@ class TestSeveralRunsASide:
             for number, row in enumerate(rows):
                 told = arm_of_experiment(id=f"x-{number}", arm=name)
                 run = stored(store, f"{name}{number}", [row[arm]], options=told)
-                header = replace(run.header, id=f"{name}-{number}", signature=run.header.signature | {"target": name})
+                header = replace(
+                    run.header, id=f"{name}-{number}", signature=replace(run.header.signature, target=name)
+                )
                 store.create_run(replace(header, state=RunState.RUNNING))
                 store.update_run(header)
             sides.append(replace(run, header=header))

@@ -12,7 +12,7 @@ from parts.compared import ONE_AB, compared
 from steelyard.analysis.compare.compare import compare
 from steelyard.analysis.compare.metrics import verdict_of
 from steelyard.analysis.compare.model import MetricChange, Moved, Part, Standing, Why
-from steelyard.records import Verdict
+from steelyard.records import Signature, Verdict
 from steelyard.stats.intervals import Estimate
 from steelyard.suite.case import Case
 
@@ -122,7 +122,7 @@ def test_every_sample_without_a_counterpart_has_one_reason():
 
 def test_another_judge_blocks_the_verdict_unless_it_is_asked_for_anyway():
     a, b = compared(passing(10, [0.0] * 10)), compared(passing(10, [1.0] * 10), signature={"judge": "j2"})
-    a = replace(a, header=replace(a.header, signature=a.header.signature | {"judge": "j1"}))
+    a = replace(a, header=replace(a.header, signature=replace(a.header.signature, judge="j1")))
     found = compare(a, b)
     assert found.headline.verdict is Moved.CANNOT_TELL
     assert found.headline.sentence == "cannot tell: the judge differs: scores of A and B are not on one scale"
@@ -293,7 +293,7 @@ def test_old_runs_are_compared_by_what_they_have():
         contents=False,
         described={"components": suite()["components"][:1], "bands": []},
     )
-    old = replace(old, header=replace(old.header, signature={"truth": "t1", "cases": "c1"}))
+    old = replace(old, header=replace(old.header, signature=Signature(truth="t1", cases="c1")))
     new = compared(
         [Made("c", 1.0, findings=("MISS",), parts={"name": 0.5, "value": 1.0}, tokens=(5, 6))],
         confusions=[("x", "y")],

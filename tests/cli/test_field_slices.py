@@ -129,7 +129,7 @@ def test_the_samples_of_a_slice_are_selected(runs):
     page = store.page(run.id, Selection.of_slice("input.topics", "sky"))
     store.close()
     assert [row.case_id for row in page.rows] == ["c1", "c2"]
-    assert run.signature["slices"]
+    assert run.signature.slices
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ def test_rescore_asks_nobody_and_a_threshold_may_change(store, server, tmp_path)
     once_more = runner.rescore(write(tmp_path, server), store, again)
     assert scores(store, once_more) == scores(store, header)
     assert len(server.seen(PATH)) == asked
-    assert once_more.signature["scorers"] == header.signature["scorers"] != again.signature["scorers"]
+    assert once_more.signature.scorers == header.signature.scorers != again.signature.scorers
 
 
 def test_another_model_or_truth_is_inconclusive_until_it_is_asked(store, server, tmp_path):

@@ -128,7 +128,7 @@ def test_rescoring_computes_the_checks_again_from_what_was_answered(store, suite
     assert states(samples["refused_otherwise"])["error_code"] == "passed"
     assert states(samples["refused"])["error_code"] == "failed"
     assert set(states(samples["late"]).values()) == {"not_run"}
-    assert begun.signature["scorers"] != header.signature["scorers"]
+    assert begun.signature.scorers != header.signature.scorers
 
 
 def test_a_target_that_tells_no_status_leaves_the_check_of_it_not_run(store, suite):

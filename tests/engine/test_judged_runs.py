@@ -144,7 +144,7 @@ def test_a_rescore_keeps_to_the_judge_of_the_run_not_to_the_suite_of_today(store
     again = weighing.rescore(suite, store, header)
     assert [sample.mode for sample in samples(store, again)] == [Mode.MODEL] * 4
     assert [sample.score for sample in samples(store, again)] == [1.0] * 4
-    assert again.signature["judge"] == header.signature["judge"]
+    assert again.signature.judge == header.signature.judge
 
 
 def test_judging_again_asks_only_the_judge(store, tmp_path):
@@ -403,7 +403,7 @@ def test_answers_kept_before_redaction_get_into_no_other_run(store, tmp_path):
     with pytest.raises(UsageError, match="was made before the suite redacted as it does now"):
         weighing.rescore(load_suite(path), store, header)
     redacted, _ = run(path, store)
-    assert redacted.signature["redact"] != header.signature.get("redact")
+    assert redacted.signature.redact != header.signature.redact
     weighing.rescore(load_suite(path), store, redacted)
 
 

@@ -13,7 +13,7 @@ from steelyard.analysis.latency import bottleneck
 from steelyard.analysis.summary import summarise_stored
 from steelyard.engine.plan import RunOptions
 from steelyard.loading.load import load_suite
-from steelyard.records import Load, ScoringTime, Verdict
+from steelyard.records import Load, ScoringTime, TargetFacts, Verdict
 from steelyard.report.build import build_report
 from steelyard.report.repeats import latency
 from steelyard.runner import run
@@ -132,8 +132,8 @@ def test_recorded_answers_say_nothing_about_the_client(store, evaluated, tmp_pat
         return summarise_stored(store, header.id, header.description, header=other).latency.bottleneck
 
     assert client() == ""
-    assert client(target={"kind": "http"}, rescored_from="earlier-1") == ""
-    assert client(target={"kind": "http"}).startswith("the client was the bottleneck")
+    assert client(target=TargetFacts({"kind": "http"}), rescored_from="earlier-1") == ""
+    assert client(target=TargetFacts({"kind": "http"})).startswith("the client was the bottleneck")
 
 
 @pytest.mark.parametrize(

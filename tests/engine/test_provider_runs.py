@@ -72,7 +72,9 @@ def test_a_run_has_the_cost_of_target_and_judge_and_says_which_model_has_no_pric
         again = request_again(header, sample, case)
         sent = next(seen for seen in project.seen(STREAM) if seen.json == again["body"])
         assert again["url"] == project.url(f"{sent.path}?alt=sse")
-    stored = json.dumps([header.suite, header.target, header.signature, header.options.asked_by], default=str)
+    stored = json.dumps(
+        [header.suite, header.target.to_data(), header.signature.to_data(), header.options.asked_by], default=str
+    )
     assert "very-secret" not in stored
     assert "First token" in invoke("report", "LAST", "--full")
     data = json.loads(invoke("report", "LAST", "--json"))

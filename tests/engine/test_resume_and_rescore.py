@@ -152,7 +152,7 @@ def test_a_rescored_run_names_the_prompt_that_was_asked_not_the_one_of_today(ser
     first, _ = run.run(load_suite(path), store)
     (folder / "user.md").write_text("new {{ input.number }}")
     second = run.rescore(load_suite(path), store, first)
-    assert second.signature["prompts"] == first.signature["prompts"]
+    assert second.signature.prompts == first.signature.prompts
 
 
 def test_a_run_that_is_still_alive_is_not_taken_over(server, store, tmp_path):
@@ -198,7 +198,7 @@ def test_a_run_goes_on_after_a_scorer_was_fixed_as_a_new_run_that_asks_only_for_
         ("c0", 1.0),
         *((f"c{k}", 0.0) for k in range(1, 6)),
     ]
-    assert header.signature["scorers"] != begun.signature["scorers"]
+    assert header.signature.scorers != begun.signature.scorers
     assert store.run(begun.id).state is RunState.INTERRUPTED
     with pytest.raises(UsageError, match="no unfinished run"):
         run.run(fixed, store, RunOptions(resume=""))

@@ -327,7 +327,7 @@ def test_rescoring_asks_for_nothing_and_leaves_the_first_run_alone(server, store
     # One truth of four was changed to something the system did not say.
     assert sorted(sample.score for sample in samples_of(store, second).values()) == [0.0, 1.0, 1.0, 1.0]
     assert samples_of(store, first) == before
-    assert first.signature["truth"] != second.signature["truth"]
+    assert first.signature.truth != second.signature.truth
 
 
 def test_rescoring_leaves_out_answers_to_questions_that_have_changed(server, store, tmp_path):

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from parts.headers import typed
 from parts.loopback import Loopback, json_answer, text_answer
 from parts.looped import for_every
 from parts.small_suite import http_target, write_suite
@@ -56,7 +57,7 @@ def fixed(tmp_path_factory):
 
 
 def with_header(run, **changes):
-    return replace(run, header=replace(run.header, **changes))
+    return replace(run, header=replace(run.header, **typed(changes)))
 
 
 def test_without_stopping_early_the_fixed_test_decides(fixed):
@@ -198,7 +199,7 @@ def test_cases_come_in_the_order_drawn_whatever_their_place_in_the_files(fixed):
 
 def test_two_judges_are_two_scales_and_decide_nothing_unless_asked_to(fixed):
     a, b = fixed
-    other = with_header(b, signature=b.header.signature | {"judge": "another"})
+    other = with_header(b, signature=replace(b.header.signature, judge="another"))
     report = offline_report(a, other)
     assert report.decided is Decided.CANNOT_TELL
     assert "two scales" in report.why[1]

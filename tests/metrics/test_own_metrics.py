@@ -16,6 +16,7 @@ from steelyard.errors import SuiteError
 from steelyard.loading.load import load_suite
 from steelyard.metrics import own
 from steelyard.metrics.registry import metrics
+from steelyard.records import TargetFacts
 from steelyard.suite.signature import signature
 
 CODE = '''
@@ -182,11 +183,11 @@ def test_its_code_is_part_of_the_signature(suite):
     )
     file.write_text(text)
     suite.write_text(suite.read_text().replace("figures:cost_per_resolved", "apart:mine"))
-    first = signature(load_suite(suite), {"kind": "python"})["scorers"]
+    first = signature(load_suite(suite), TargetFacts({"kind": "python"})).scorers
     file.write_text(text.replace("samples.score()", "samples.passed()"))
     # A module is read once in a process.
     sys.modules.pop("apart", None)
-    assert signature(load_suite(suite), {"kind": "python"})["scorers"] != first
+    assert signature(load_suite(suite), TargetFacts({"kind": "python"})).scorers != first
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from statistics import geometric_mean
 
 import numpy as np
 import pytest
@@ -15,8 +17,16 @@ from parts.rich_run import put_rich
 from steelyard.analysis.compare.compare import compare
 from steelyard.analysis.compare.pairing import read_run
 from steelyard.decide.gates import evaluate
+from steelyard.metrics.kinds import Aggregate
 from steelyard.metrics.reference import written
-from steelyard.metrics.registry import Aggregate, Compared, Contributions, Metric, find, register, unregister
+from steelyard.metrics.registry import (
+    Compared,
+    Contributions,
+    Metric,
+    find,
+    register,
+    unregister,
+)
 from steelyard.metrics.samples import latency_quantile
 from steelyard.records import Verdict
 from steelyard.store.sql import open_store
@@ -127,6 +137,37 @@ def test_a_metric_of_a_new_kind_is_added_in_one_place(store, tmp_path, registere
     assert explained["excluded"][0]["why"] == "no time, or no tokens, were reported"
     assert (gate.metric, gate.verdict) == ("pace", Verdict.PASS)
     assert change[0].a.value is not None
+
+
+@pytest.fixture
+def geometric():
+    """The metric of a new kind that docs/extending.md shows, run as it is written there."""
+    page = (PAGE.parents[1] / "extending.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python test=geometric\n(.*?)```", page, re.S)
+    exec(code, {})
+    yield
+    unregister("typical_time")
+
+
+@pytest.mark.usefixtures("geometric")
+def test_a_metric_with_an_aggregate_of_a_new_kind_is_the_one_file_that_the_docs_show(store, tmp_path):
+    report, explained, gate, change = everywhere(store, tmp_path / "runs.db", "typical_time")
+    times = {
+        (each.case_id, each.variant, each.repeat): each.call_result.latency
+        for each, _ in store.samples("mixed-1")
+        if each.outcome.value != "target_failed"
+        and each.call_result.failure is None
+        and not each.call_result.cached
+        and each.call_result.latency > 0
+    }
+    assert report["metrics"]["typical_time"]["value"] == pytest.approx(geometric_mean(times.values()))
+    assert report["metrics"]["typical_time"]["n"] == len(times)
+    assert explained["agrees"]
+    assert explained["interval"].startswith("none")
+    # One of the times that are missing may be 0, and with it the whole product.
+    assert (gate.metric, gate.verdict) == ("typical_time", Verdict.AMBIGUOUS)
+    assert change[0].difference.value == pytest.approx(change[0].b.value - change[0].a.value)
+    assert change[0].p is None
 
 
 def test_a_name_is_found_by_its_parts_and_a_literal_one_wins():

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from parts.columns import Made, columns, suite
+from parts.headers import run_header
 from steelyard.analysis.compare.pairing import ComparedRun
-from steelyard.records import AbPlan, ExperimentPlan, RunFacts, RunHeader, RunState
+from steelyard.records import AbPlan, ExperimentPlan, RunFacts, RunState
 from steelyard.store.contents import Contents, confusion_digest
 from steelyard.suite.case import Case, digest
 
@@ -54,7 +55,7 @@ def compared(
         names = list(dict.fromkeys(sections))
         found = replace(found, finding_section=np.array([names.index(one) for one in sections]), finding_sections=names)
     told = {"id": "made-1", "state": RunState.ENDED, "version": "1", "target": {"kind": "http"}} | header
-    head = RunHeader(
+    head = run_header(
         suite_name="made",
         suite_path="",
         created_at=0.0,

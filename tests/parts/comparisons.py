@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from parts.columns import Made
@@ -111,9 +112,8 @@ def old_run() -> Comparison:
     a = compared(
         [Made(f"c{k:02d}", score, latency=None) for k, score in enumerate(_BEFORE)],
         contents=False,
-        signature={"scorers": None},
     )
-    a.header.signature.pop("scorers")
+    a.header.signature = replace(a.header.signature, scorers=None)
     return compare(a, compared(_samples(_AFTER, cost=0.25, tokens=(10, 5)), id="made-2"))
 
 

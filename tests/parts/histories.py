@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from parts.headers import run_header
 from steelyard.analysis.model import Slice, Summary
 from steelyard.records import RunHeader, RunState, Verdict
 from steelyard.stats.intervals import Estimate
@@ -90,4 +91,4 @@ def made_run(number: int, average: float = 0.85, **changes: Any) -> RunHeader:
         "summary": summary(average, **figures),
         "version": "1",
     }
-    return RunHeader(**(told | changes))
+    return run_header(**(told | changes))

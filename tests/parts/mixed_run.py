@@ -21,6 +21,8 @@ from steelyard.records import (
     RunState,
     Sample,
     Score,
+    Signature,
+    TargetFacts,
     Vote,
 )
 from steelyard.store.base import Store
@@ -90,7 +92,9 @@ def put_mixed(store: Store, name: str, seed: int, *, checks: bool = True, **chan
     """An ended run of mixed samples, with or without checks; the same seed gives the same."""
     chance = random.Random(seed)
     suite = SUITE | changes
-    header = RunHeader(name, "mixed", "", 1000.0 + seed, {}, target={"kind": "python"}, suite=suite)
+    header = RunHeader(
+        name, "mixed", "", 1000.0 + seed, Signature(), target=TargetFacts({"kind": "python"}), suite=suite
+    )
     cases = [mixed_case(number) for number in range(CASES)]
     samples = [
         mixed_sample(case, variant, repeat, chance)

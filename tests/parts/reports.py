@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from parts.headers import run_header, typed
 from steelyard.analysis.model import Pattern, Priority, SampleLine, Slice, Summary
 from steelyard.decide.gates import Decision, GateResult
 from steelyard.failures import FailureCause
@@ -56,7 +57,7 @@ SIGNATURE = {
 
 def header(**changes: Any) -> RunHeader:
     """An ended run of fifty planned samples."""
-    plain = RunHeader(
+    plain = run_header(
         id="20260118-160006-a1b2c3",
         suite_name="parts",
         suite_path="parts/suite.yaml",
@@ -70,7 +71,7 @@ def header(**changes: Any) -> RunHeader:
         verdict=Verdict.FAIL,
         version="0.1.0",
     )
-    return replace(plain, **changes)
+    return replace(plain, **typed(changes))
 
 
 def group(factor: str, name: str, average: Estimate, pass_rate: Estimate, **more: Any) -> Slice:
@@ -82,7 +83,7 @@ def group(factor: str, name: str, average: Estimate, pass_rate: Estimate, **more
 def line(case_id: str = "part-001", score: float | None = 0.91, **changes: Any) -> SampleLine:
     """One scored sample as reports list it."""
     plain = SampleLine(case_id, "", 0, "scored", score, "Excellent", 1.25, "")
-    return replace(plain, **changes)
+    return replace(plain, **typed(changes))
 
 
 def detail(sample: SampleLine | None = None, **changes: Any) -> SampleDetail:
@@ -112,7 +113,7 @@ def detail(sample: SampleLine | None = None, **changes: Any) -> SampleDetail:
         step="whole",
         case_why="A common part.",
     )
-    return replace(plain, **changes)
+    return replace(plain, **typed(changes))
 
 
 FAILED = line("part-013", 0.34, band="Failed", latency=9.4, why='NAME: expected "bevel gear", got "spring"; PLACE')
@@ -252,7 +253,7 @@ def rich_report(**changes: Any) -> Report:
         n_samples=50,
         failure_causes=[FailureCause("timeout", "", "no answer within 60 s", 1)],
     )
-    return replace(plain, **changes)
+    return replace(plain, **typed(changes))
 
 
 def empty_report() -> Report:

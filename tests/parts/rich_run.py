@@ -20,6 +20,8 @@ from steelyard.records import (
     Remark,
     RunHeader,
     Sample,
+    Signature,
+    TargetFacts,
     Vote,
 )
 from steelyard.store.base import Store
@@ -50,7 +52,7 @@ RICH: dict[str, Any] = SUITE | {
 def put_rich(store: Store, name: str = "rich-1", seed: int = 1) -> RunHeader:
     """An ended run of rich samples; the same seed gives the same."""
     chance = random.Random(seed)
-    header = RunHeader(name, "rich", "", 1000.0 + seed, {}, target={"kind": "python"}, suite=RICH)
+    header = RunHeader(name, "rich", "", 1000.0 + seed, Signature(), target=TargetFacts({"kind": "python"}), suite=RICH)
     cases = [_tagged(mixed_case(number)) for number in range(CASES)]
     samples = [
         _richer(mixed_sample(case, variant, repeat, chance), chance)

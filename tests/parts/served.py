@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from parts.mixed_run import put_ended
 from parts.rich_run import RICH, put_rich
 from parts.stored import case, sample
-from steelyard.records import CallResult, Finding, RunHeader, Score
+from steelyard.records import CallResult, Finding, RunHeader, Score, Signature, TargetFacts
 from steelyard.store.base import Store
 from steelyard.web.app import create_app
 from steelyard.web.security import CSRF_HEADER
@@ -79,7 +79,9 @@ def put_hostile(store: Store, name: str = "hostile-1", started: float = 500.0) -
         )
     suite = RICH | {"components": [{"name": "title"}, {"name": "year"}], "judge": None, "criteria": [], "gates": []}
     suite |= {"n_planned": len(samples)}
-    header = RunHeader(name, everything[:150], "", started, {"truth": "x"}, target={"kind": "python"}, suite=suite)
+    header = RunHeader(
+        name, everything[:150], "", started, Signature(truth="x"), target=TargetFacts({"kind": "python"}), suite=suite
+    )
     return put_ended(store, header, samples, cases)
 
 

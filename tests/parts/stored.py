@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from parts.headers import run_header
 from steelyard.records import (
     CallResult,
     Failure,
@@ -39,7 +40,7 @@ def header(run_id: str = "demo-1", **changes: Any) -> RunHeader:
         "n_planned": 3,
         "version": "0.1.0",
     }
-    return RunHeader(**(values | changes))
+    return run_header(**(values | changes))
 
 
 def case(number: int, **changes: Any) -> Case:

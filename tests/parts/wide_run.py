@@ -7,7 +7,7 @@ from typing import Any
 from parts.mixed_run import put_ended
 from parts.rich_run import RICH
 from parts.stored import case, sample
-from steelyard.records import CallResult, Finding, RunHeader, Score, Verdict
+from steelyard.records import CallResult, Finding, RunHeader, Score, Signature, TargetFacts, Verdict
 from steelyard.store.base import Store
 
 SUITE_NAME = "product descriptions in six languages"
@@ -93,8 +93,8 @@ def put_wide(store: Store, number: int = 1) -> RunHeader:
         SUITE_NAME,
         "",
         1_763_374_500.0 + 100 * number,
-        {"truth": "3f8a9c1d2b"},
-        target=TARGET,
+        Signature(truth="3f8a9c1d2b"),
+        target=TargetFacts(TARGET),
         suite=suite,
     )
     figure = {"value": 0.6543, "n": 199_235, "n_missing": 765, "low": 0.6522, "high": 0.6564}

@@ -11,7 +11,7 @@ from steelyard.analysis.summary import summarise_stored, summarise_without
 from steelyard.errors import UsageError
 from steelyard.loading.load import load_suite
 from steelyard.people.experts import contested_in, experts_of, rule
-from steelyard.records import RunHeader
+from steelyard.records import RunHeader, Signature, TargetFacts
 from steelyard.store.people import LabelRecord
 from steelyard.store.sql import open_store
 
@@ -195,7 +195,7 @@ def test_figures_without_some_cases_are_those_of_a_run_that_never_had_them(tmp_p
     pairs = [(sample, case) for sample, case in store.samples("whole") if sample.case_id not in out]
     n_out = len(out) * 8
     suite = whole.suite | {"n_planned": whole.suite["n_planned"] - n_out}
-    header = RunHeader("part", "mixed", "", 1000.0, {}, target={"kind": "python"}, suite=suite)
+    header = RunHeader("part", "mixed", "", 1000.0, Signature(), target=TargetFacts({"kind": "python"}), suite=suite)
     put_ended(store, header, [sample for sample, _ in pairs], list({case.id: case for _, case in pairs}.values()))
     part = summarise_stored(store, "part", header.description, only_for_gates=True)
     assert summarise_without(store, store.run("whole"), out) == (part, n_out)

@@ -10,6 +10,7 @@ import pytest
 from parts import reports
 from parts.command import invoke
 from steelyard.analysis.target import target_name
+from steelyard.records import TargetFacts
 from steelyard.report.format import contrasted
 from steelyard.report.model import Report
 from steelyard.report.wording import outcomes_sentence
@@ -32,7 +33,9 @@ def test_samples_that_never_came_are_said() -> None:
 
 def test_a_port_that_was_any_free_one_is_not_shown() -> None:
     def named(address: str) -> str:
-        return target_name(replace(reports.rich_report().header, target={"kind": "http", "address": address}))
+        return target_name(
+            replace(reports.rich_report().header, target=TargetFacts({"kind": "http", "address": address}))
+        )
 
     assert named("http://127.0.0.1:{port}/v1/review") == "http /v1/review of a service started for the run"
     assert named("http://127.0.0.1:{port}") == "http / of a service started for the run"

@@ -14,7 +14,7 @@ from parts.command import invoke
 from steelyard import Finding, Reading, Suite, SuiteError, load_suite
 from steelyard.engine.pool import ScoringSetup
 from steelyard.plugins import source_digest
-from steelyard.records import Outcome
+from steelyard.records import Outcome, TargetFacts
 from steelyard.store.sql import open_store
 from steelyard.suite.signature import signature
 
@@ -127,7 +127,9 @@ def test_a_wrong_scale_of_a_measure_is_a_mistake_in_the_suite(tmp_path, measures
 def test_declaring_the_default_scale_is_no_other_scorer():
     def signed(measures):
         score = {"t": {"python": length, "measures": measures}}
-        return signature(Suite("s", cases=[{"id": "a", "input": "q"}], target=str, score=score).model, {})["scorers"]
+        return signature(
+            Suite("s", cases=[{"id": "a", "input": "q"}], target=str, score=score).model, TargetFacts()
+        ).scorers
 
     assert signed(["a", "b"]) == signed({"a": {"scale": [0, 1]}, "b": None})
     assert signed(["a", "b"]) != signed({"a": {"scale": [1, 5]}, "b": None})
@@ -249,7 +251,7 @@ def test_what_cannot_be_a_scorer_is_told_when_the_suite_is_made(score, message):
 
 def scorers_hash(function, **more):
     suite = Suite("own", cases=[{"id": "c", "input": "q"}], target=length, score={"f": {"python": function} | more})
-    return signature(suite.model, {})["scorers"]
+    return signature(suite.model).scorers
 
 
 def test_what_a_function_holds_is_in_the_signature():
@@ -299,6 +301,6 @@ def test_a_suite_file_names_it_and_rescore_audit_and_compare_use_it(tmp_path, mo
     setup = ScoringSetup.of(suite, strict=False)
     assert setup.suite().components[0].scorer.arguments == {"most": 4}  # as a process that scores builds it
     (tmp_path / "my_scorers.py").write_text(FUNCTION.replace("/ most", "/ most / 2"))
-    assert signature(load_suite("."), {})["scorers"] != signature(suite, {})["scorers"]
+    assert signature(load_suite(".")).scorers != signature(suite).scorers
     assert "18.8 %" in invoke("rescore", "LAST")
     assert "scorers" in invoke("compare", "LAST~1", "LAST", "--no-attribution", code=4).partition("Signature")[0]

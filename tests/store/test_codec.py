@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.records import Count, RawFloat
+from steelyard.records import Count, RawFloat, RunHeader, Signature, TargetFacts
 from steelyard.store.codec import (
     columns_of,
     decode,
@@ -170,3 +170,24 @@ def test_a_mark_in_the_text_is_not_taken_for_an_escape() -> None:
 def test_numbers_that_are_not_finite_become_words() -> None:
     data = {"low": float("-inf"), "values": [float("nan"), float("inf"), 1.5]}
     assert json.loads(to_json(data)) == {"low": "-Infinity", "values": ["NaN", "Infinity", 1.5]}
+
+
+def test_a_signature_and_a_target_are_the_json_objects_that_they_came_from() -> None:
+    stored = [
+        '{"suite":"s","cases":"c1","judge":"","target_kind":"http","model":null,"text":"s | cases c1"}',
+        '{"truth":"t1"}',
+        '{"scorers":null,"judge":5,"newer":"n1"}',
+        "{}",
+    ]
+    for text in stored:
+        assert to_json(Signature.from_data(json.loads(text)).to_data()) == text
+    first, _, odd, _ = (Signature.from_data(json.loads(text)) for text in stored)
+    assert (first.cases, first.judge, first.model, first.truth) == ("c1", "", None, None)
+    assert (odd.judge, odd.part("newer"), odd.part("truth")) == (None, "n1", None)
+    target = '{"kind":"http","settings":"a1b2","model":null,"own":[1]}'
+    facts = TargetFacts.from_data(json.loads(target))
+    assert to_json(facts.to_data()) == target
+    assert (facts.kind, facts.model, facts.address, facts.settings, facts.prompts) == ("http", None, "", None, {})
+    header = RunHeader("r", "s", "", 1.0, first, facts, {})
+    assert from_row(RunHeader, to_row(header)) == decode(RunHeader, encode(header)) == header
+    assert to_row(header)[columns_of(RunHeader).index("signature")] == stored[0]

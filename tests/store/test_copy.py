@@ -13,7 +13,7 @@ from parts.every_part import fill_with_everything
 from parts.judged_samples import judged
 from parts.stored import case, header, sample
 from steelyard.errors import StoreError, UsageError
-from steelyard.records import CallResult, Owner, RunFacts, RunState
+from steelyard.records import CallResult, Owner, RunFacts, RunState, Signature
 from steelyard.store import copy as copy_module
 from steelyard.store.copy import NOT_COPIED, OF_A_RUN, REST, copy_store
 from steelyard.store.deletion import delete_runs, plan_deletion
@@ -57,7 +57,9 @@ def fill_store(store: SqlStore) -> None:
     store.add_samples("open-1", [sample(case(3), 0, call_result=CallResult(text="a long answer " * 500))], [case(3)])
     store.journal("open-1", [("1/target", {"text": "é\x00"}), ("Z", {}), ("a", {})])
     for number, run in enumerate(("demo-1", "demo-2")):
-        store.log_baseline(BaselineEntry("demo", "release", run, 5.0 + number, "ada", signature={"a": 1}))
+        store.log_baseline(
+            BaselineEntry("demo", "release", run, 5.0 + number, "ada", signature=Signature(others={"a": 1}))
+        )
     alert = store.open_alert("demo", "cause", "demo-1", {"what": "é"})
     assert alert is not None
     store.log_deliveries([Delivery(alert.number, "raised", "mail", SENT, 1, 1.0)])

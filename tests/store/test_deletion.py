@@ -15,7 +15,7 @@ from parts.small_suite import write_suite
 from parts.store_processes import StoreProcess, delete_and_stop, go_at_once, hold_open, write_batches
 from parts.stored import case, header, sample
 from steelyard.errors import RunNotFound
-from steelyard.records import CallResult, RunFacts, RunHeader, RunState
+from steelyard.records import CallResult, RunFacts, RunHeader, RunState, Signature
 from steelyard.store import deletion
 from steelyard.store.copy import OF_A_RUN
 from steelyard.store.deletion import Deletion, plan_deletion, unfinished_deletions
@@ -84,9 +84,9 @@ def test_a_run_that_something_stands_on_is_left_with_the_reason_and_goes_with_it
     put(store, "scored-1", 1, rescored="source-1")
     put(store, "scored-2", 1, rescored="scored-1")
     put(store, "resumed-1", 1, resumed_from="plain-1")
-    store.log_baseline(BaselineEntry("demo", "release", "base-1", 5.0, "ada", signature={}))
-    store.log_baseline(BaselineEntry("demo", "previous", "old-1", 5.0, "ada", signature={}))
-    store.log_baseline(BaselineEntry("demo", "previous", "old-1", 6.0, "ada", removed=True, signature={}))
+    store.log_baseline(BaselineEntry("demo", "release", "base-1", 5.0, "ada", signature=Signature()))
+    store.log_baseline(BaselineEntry("demo", "previous", "old-1", 5.0, "ada", signature=Signature()))
+    store.log_baseline(BaselineEntry("demo", "previous", "old-1", 6.0, "ada", removed=True, signature=Signature()))
     store.people.add_labels([LabelRecord("demo", case(1).id, "ada", "verdict", True, "label-1")])
     alert = store.open_alert("demo", "cause", "resumed-1", {"what": "x"})
     assert alert is not None

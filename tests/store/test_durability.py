@@ -13,7 +13,7 @@ from parts.lengths import examples
 from parts.store_processes import StoreProcess, go_at_once, journal_and_keep, write_batches
 from parts.stored import case, header, sample
 from steelyard.errors import StoreError
-from steelyard.records import CallResult, Check, CheckState, Claim, Item, RunState, Verdict
+from steelyard.records import CallResult, Check, CheckState, Claim, Item, RunState, Signature, Verdict
 from steelyard.store.base import Store
 from steelyard.store.codec import decode, encode
 from steelyard.store.logs import BaselineEntry
@@ -96,7 +96,7 @@ def test_the_database_itself_protects_an_ended_run(store: SqlStore) -> None:
 def test_the_database_refuses_to_change_the_log_of_baselines(store: SqlStore) -> None:
     store.create_run(header())
     store.log_baseline(
-        BaselineEntry("demo", "release", "demo-1", made_at=5.0, made_by="ada", signature={}, reason="why")
+        BaselineEntry("demo", "release", "demo-1", made_at=5.0, made_by="ada", signature=Signature(), reason="why")
     )
     for statement in ("UPDATE baselines SET reason = ''", "DELETE FROM baselines"):
         refused(store, statement, "the log of baselines only grows")

@@ -27,6 +27,8 @@ from steelyard.records import (
     RunFacts,
     RunState,
     ScoringTime,
+    Signature,
+    TargetFacts,
     Verdict,
 )
 from steelyard.store.base import Store
@@ -201,7 +203,7 @@ def test_usual_latency_is_the_median_of_earlier_ended_runs_with_the_same_target(
     store.create_run(header("running", created_at=5.0))
     evaluated("late", 9.0, [7.0])
     assert store.usual_latency("demo", header().target, before=9.0) == [pytest.approx(0.2), pytest.approx(0.2)]
-    assert store.usual_latency("demo", {"kind": "new"}, before=9.0) == []
+    assert store.usual_latency("demo", TargetFacts({"kind": "new"}), before=9.0) == []
 
 
 def test_usual_latency_counts_from_when_a_call_was_sent(store: Store) -> None:
@@ -232,7 +234,7 @@ def test_a_closed_store_says_so(url: str) -> None:
 
 
 def lock(run_id="demo-1", name="release", suite="demo", **more):
-    told = {"made_at": 5.0, "made_by": "ada@workshop", "signature": {"truth": "ab12"}} | more
+    told = {"made_at": 5.0, "made_by": "ada@workshop", "signature": Signature(truth="ab12")} | more
     return BaselineEntry(suite, name, run_id, **told)
 
 

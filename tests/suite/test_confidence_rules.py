@@ -6,6 +6,7 @@ import pytest
 
 from steelyard.errors import SuiteError
 from steelyard.loading.load import load_suite
+from steelyard.records import TargetFacts
 from steelyard.suite.models import ConfidenceRules, Utility
 from steelyard.suite.signature import signature
 from steelyard.suite.values import Band
@@ -52,8 +53,8 @@ def test_a_suite_without_the_key_keeps_nothing(write):
 
 
 def test_buckets_are_no_part_of_the_signature(write):
-    plain = signature(load_suite(write()), {"kind": "python"})
-    assert signature(load_suite(write({"confidence": {"bins": 5}})), {"kind": "python"}) == plain
+    plain = signature(load_suite(write()), TargetFacts({"kind": "python"}))
+    assert signature(load_suite(write({"confidence": {"bins": 5}})), TargetFacts({"kind": "python"})) == plain
 
 
 @pytest.mark.parametrize(

@@ -103,10 +103,10 @@ def test_gates_and_findings_know_the_code_of_each_check(written):
     ],
 )
 def test_another_expectation_is_another_signature(written, change):
-    one = signature(load_suite(written()), {})
-    other = signature(load_suite(written(**change)), {})
-    assert one["scorers"] != other["scorers"]
-    assert {name for name in one if one[name] != other[name]} == {"scorers", "text"}
+    one = signature(load_suite(written()))
+    other = signature(load_suite(written(**change)))
+    assert one.scorers != other.scorers
+    assert {name for name in one.to_data() if one.part(name) != other.part(name)} == {"scorers", "text"}
 
 
 def test_all_mistakes_are_sent_at_once_with_their_lines(written):

@@ -7,6 +7,7 @@ from steelyard.errors import SuiteError
 from steelyard.loading.load import load_suite
 from steelyard.metrics.expression_checks import judge_lacks
 from steelyard.metrics.expressions import parse_judge_threshold
+from steelyard.records import TargetFacts
 from steelyard.suite.signature import signature
 
 CHECKS = """
@@ -52,20 +53,20 @@ def test_a_check_that_is_not_there_is_a_mistake_of_the_suite(judged, written, me
 
 def test_the_source_of_a_check_is_part_of_the_rules_and_of_nothing_else(judged):
     def signed(source):
-        return signature(load_suite(judged(check="checks:check", files={"checks.py": source})), TARGET)
+        return signature(load_suite(judged(check="checks:check", files={"checks.py": source})), TargetFacts(TARGET))
 
     before, again, after = signed(CHECKS), signed(CHECKS), signed(CHECKS.replace("3", "4"))
     assert before == again
-    assert [part for part in before if before[part] != after[part]] == ["rules", "text"]
+    assert [part for part in before.to_data() if before.part(part) != after.part(part)] == ["rules", "text"]
 
 
 def test_a_judge_without_a_check_keeps_the_signature_it_had(judged):
     suite = load_suite(judged(check="checks:check", files={"checks.py": CHECKS}))
     plain = suite.changed(judge=suite.judge.model_copy(update={"check": None}))
-    with_one, without = signature(suite, TARGET), signature(plain, TARGET)
-    assert with_one["judge"] == without["judge"]
-    assert with_one["rules"] != without["rules"]
-    assert without["rules"] == signature(load_suite(judged()), TARGET)["rules"]
+    with_one, without = signature(suite, TargetFacts(TARGET)), signature(plain, TargetFacts(TARGET))
+    assert with_one.judge == without.judge
+    assert with_one.rules != without.rules
+    assert without.rules == signature(load_suite(judged()), TargetFacts(TARGET)).rules
 
 
 def test_codes_that_only_the_judge_names_may_be_declared(judged):

@@ -13,7 +13,7 @@ from steelyard.loading.chosen_judge import refuse_self_judged
 from steelyard.loading.json_schema import suite_schema
 from steelyard.loading.judge import response_schema
 from steelyard.loading.load import load_suite, with_judge, with_target
-from steelyard.records import Mode
+from steelyard.records import Mode, TargetFacts
 from steelyard.suite.judge import Dimension, Evidence, Flag, JudgeModel, Reasons, Rubric
 from steelyard.suite.mapping import JUDGE_NAMES, compile_template
 from steelyard.suite.origins import same_address
@@ -450,9 +450,9 @@ def test_another_target_and_judge_from_the_command_line_are_checked_together(jud
 def test_whoever_gave_recorded_answers_does_not_judge_them(judged):
     suite = load_suite(judged(by="model"))
     with pytest.raises(UsageError, match="is the system under test itself"):
-        refuse_self_judged(suite, {"kind": "chat", "address": "http://localhost:9/v1/", "model": "big"})
-    refuse_self_judged(suite, {"kind": "chat", "address": "http://localhost:9/v1", "model": "small"})
-    refuse_self_judged(suite, {"kind": "recorded", "file": "answers.jsonl"})
+        refuse_self_judged(suite, TargetFacts({"kind": "chat", "address": "http://localhost:9/v1/", "model": "big"}))
+    refuse_self_judged(suite, TargetFacts({"kind": "chat", "address": "http://localhost:9/v1", "model": "small"}))
+    refuse_self_judged(suite, TargetFacts({"kind": "recorded", "file": "answers.jsonl"}))
 
 
 # Choosing another judge.
@@ -521,7 +521,7 @@ TWO = {"dimensions": {"tone": {"weight": 3}, "sense": {}}, "flags": {"unsafe": {
 
 
 def signed(path):
-    return signature(load_suite(path), {"kind": "recorded"})
+    return signature(load_suite(path), TargetFacts({"kind": "recorded"}))
 
 
 @pytest.mark.parametrize(
@@ -548,15 +548,15 @@ def signed(path):
 def test_what_can_change_a_judgement_is_in_the_signature(judged, change, parts):
     before = signed(judged())
     after = signed(judged(**change, files={"other.py": "def judge(text, case, metrics):\n    return {}\n"}))
-    assert [name for name in PARTS if before[name] != after[name]] == parts
-    assert (before["text"] != after["text"]) == bool(parts)
+    assert [name for name in PARTS if before.part(name) != after.part(name)] == parts
+    assert (before.text != after.text) == bool(parts)
 
 
 def test_the_order_in_which_a_judge_writes_its_fields_is_in_the_signature(judged):
     names = ("weaknesses", "sense", "tone", "unsafe", "notes")
     turned = RESPONSE | {"properties": {name: RESPONSE["properties"][name] for name in names}}
     before, after = (signed(judged(response=each, reasons={"in": "weaknesses"})) for each in (RESPONSE, turned))
-    assert [name for name in PARTS if before[name] != after[name]] == ["judge"]
+    assert [name for name in PARTS if before.part(name) != after.part(name)] == ["judge"]
 
 
 @pytest.mark.parametrize(
@@ -565,14 +565,14 @@ def test_the_order_in_which_a_judge_writes_its_fields_is_in_the_signature(judged
 def test_the_key_of_a_judge_is_no_part_of_the_signature(judged, settings, same):
     one = signed(judged(by="m", judges={"m": {"chat": MODEL}}))
     other = signed(judged(by="m", judges={"m": {"chat": MODEL | settings}}))
-    assert (one["judge"] == other["judge"]) is same
-    assert "KEY" not in json.dumps(one)
+    assert (one.judge == other.judge) is same
+    assert "KEY" not in json.dumps(one.to_data())
 
 
 def test_the_order_of_fields_in_the_response_is_part_of_it(judged):
     late = without(RESPONSE, "notes")
     early = RESPONSE | {"properties": {"notes": RESPONSE["properties"]["notes"], **late["properties"]}}
-    assert signed(judged(response=RESPONSE))["judge"] != signed(judged(response=early))["judge"]
+    assert signed(judged(response=RESPONSE)).judge != signed(judged(response=early)).judge
 
 
 def test_another_code_of_the_same_name_is_another_judge(judged, tmp_path):
@@ -581,15 +581,15 @@ def test_another_code_of_the_same_name_is_another_judge(judged, tmp_path):
     folder.mkdir()
     (folder / "measures.py").write_text("def judge(text, case, metrics):\n    return {}\n")
     after = before.changed(folder=folder)
-    assert signature(before, {})["judge"] != signature(after, {})["judge"]
+    assert signature(before).judge != signature(after).judge
 
 
 def test_the_line_names_the_judge_only_when_there_is_one(judged, write):
-    words = [part.split()[0] for part in signed(judged())["text"].split(" | ")]
+    words = [part.split()[0] for part in signed(judged()).text.split(" | ")]
     assert words == ["letters", "cases", "truth", "scorers", "prompts", "schema", "judge", "rules", "target"]
     plain = signed(write())
-    assert (plain["judge"], plain["rules"]) == ("", "")
-    assert not {"judge", "rules"} & {part.split()[0] for part in plain["text"].split(" | ")}
+    assert (plain.judge, plain.rules) == ("", "")
+    assert not {"judge", "rules"} & {part.split()[0] for part in plain.text.split(" | ")}
 
 
 # Templates, Python, the published schema.
@@ -624,7 +624,7 @@ def test_a_suite_in_python_may_have_a_judge_and_no_score():
     assert suite.judge.members[0].settings is my_judge
     assert suite.judge.rubric.dimensions[0].scores == {"5": "warm"}
     assert suite.data()["judge"]["members"][0]["function"].endswith(":my_judge")
-    assert signature(suite, {})["judge"]
+    assert signature(suite).judge
 
 
 def test_the_published_schema_knows_the_judge(judged):

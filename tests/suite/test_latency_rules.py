@@ -6,6 +6,7 @@ import pytest
 
 from steelyard.errors import SuiteError
 from steelyard.loading.load import load_suite
+from steelyard.records import TargetFacts
 from steelyard.suite.models import LatencyRules
 from steelyard.suite.signature import signature
 from steelyard.suite.values import seconds, time_in_words
@@ -34,7 +35,10 @@ def test_either_end_may_be_left_open(write):
 
 
 def test_what_looks_wrong_is_no_part_of_the_signature(write):
-    named = {signature(load_suite(write(more)), {"kind": "python"})["text"] for more in ({}, {"latency": {"above": 1}})}
+    named = {
+        signature(load_suite(write(more)), TargetFacts({"kind": "python"})).text
+        for more in ({}, {"latency": {"above": 1}})
+    }
     assert len(named) == 1
 
 

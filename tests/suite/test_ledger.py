@@ -14,6 +14,7 @@ from parts.small_suite import write_suite
 from parts.stored import header
 from steelyard.errors import SuiteError, UsageError
 from steelyard.loading.load import load_suite
+from steelyard.records import TargetFacts
 from steelyard.suite.case import digest
 from steelyard.suite.signature import signature
 from steelyard.suite.truth import (
@@ -185,7 +186,7 @@ def test_the_newest_line_of_a_state_counts_whatever_its_place():
 
 def test_a_run_keeps_the_lines_that_lead_to_what_it_is_scored_by_and_no_others(suite):
     plain = load_suite(suite)
-    signed = signature(plain, {"kind": "python"})
+    signed = signature(plain, TargetFacts({"kind": "python"}))
     now = digest({"word": "word 1"})
     led = GOOD | {"after": now, "reason": "led here"}
     write_ledger(
@@ -195,7 +196,7 @@ def test_a_run_keeps_the_lines_that_lead_to_what_it_is_scored_by_and_no_others(s
         GOOD | {"after": "0123456789abcdef", "reason": "is not so any more"},
         GOOD | {"case": "c2", "before": None, "after": digest({"word": "word 2"}), "reason": "added"},
         GOOD | {"case": "gone", "after": None, "reason": "removed"},
-        {**GOOD, "what": "scorers", "after": signed["scorers"], "reason": "weights"} | {"case": None},
+        {**GOOD, "what": "scorers", "after": signed.scorers, "reason": "weights"} | {"case": None},
         {**GOOD, "what": "scorers", "after": "fedcba9876543210", "reason": "older weights"} | {"case": None},
     )
     noted = load_suite(suite)
@@ -206,7 +207,7 @@ def test_a_run_keeps_the_lines_that_lead_to_what_it_is_scored_by_and_no_others(s
         "weights",
     ]
     # The ledger says why; it is no part of the signature.
-    assert signature(noted, {"kind": "python"}) == signed
+    assert signature(noted, TargetFacts({"kind": "python"})) == signed
     assert kept_with_a_run(plain, signed) == ()
 
 

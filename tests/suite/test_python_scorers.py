@@ -9,6 +9,7 @@ import pytest
 from steelyard import Case, Scorer, Suite
 from steelyard.errors import SuiteError
 from steelyard.loading.load import load_suite
+from steelyard.records import TargetFacts
 from steelyard.scoring.base import Reading
 from steelyard.suite.signature import signature
 
@@ -53,21 +54,23 @@ def test_a_class_of_the_suites_own_is_a_scorer(write):
 
 
 def test_a_change_of_its_code_is_another_signature(write):
-    one = signature(load_suite(suite(write, {"python": "before:Long"}, name="before")), {})
-    same = signature(load_suite(suite(write, {"python": "before:Long"}, name="before")), {})
-    other = signature(load_suite(suite(write, {"python": "after:Long"}, CODE + "\n# changed\n", name="after")), {})
-    assert one["scorers"] == same["scorers"] != other["scorers"]
+    one = signature(load_suite(suite(write, {"python": "before:Long"}, name="before")))
+    same = signature(load_suite(suite(write, {"python": "before:Long"}, name="before")))
+    other = signature(
+        load_suite(suite(write, {"python": "after:Long"}, CODE + "\n# changed\n", name="after")), TargetFacts()
+    )
+    assert one.scorers == same.scorers != other.scorers
 
 
 def test_a_change_in_a_module_that_its_code_imports_is_another_signature(write):
     code = "from words import LEAST\n" + CODE
     files = {"lengths.py": code, "words.py": "from numbers_of import ONE\nLEAST = ONE\n", "numbers_of.py": "ONE = 1\n"}
     path = write({"score": {"size": {"python": "lengths:Long"}}}, files=files)
-    before = signature(load_suite(path), {})["scorers"]
+    before = signature(load_suite(path)).scorers
     (path.parent / "beside.py").write_text("# nobody imports this\n")
-    assert signature(load_suite(path), {})["scorers"] == before
+    assert signature(load_suite(path)).scorers == before
     (path.parent / "numbers_of.py").write_text("ONE = 2\n")
-    assert signature(load_suite(path), {})["scorers"] != before
+    assert signature(load_suite(path)).scorers != before
 
 
 def test_two_suites_may_each_have_a_module_of_the_same_name(tmp_path):

@@ -12,6 +12,7 @@ import pytest
 import steelyard
 from steelyard import Case, Scorer, Suite, SuiteError, UsageError, scorers
 from steelyard.loading.load import load_suite
+from steelyard.records import TargetFacts
 from steelyard.scoring.base import Reading
 from steelyard.suite.signature import signature
 
@@ -63,7 +64,9 @@ limits: {timeout: 5, max_inconclusive: 10 %}
         folder=path.parent,
     ).model
     assert in_python.data() == in_yaml.data()
-    assert signature(in_python, {"kind": "recorded"}) == signature(in_yaml, {"kind": "recorded"})
+    assert signature(in_python, TargetFacts({"kind": "recorded"})) == signature(
+        in_yaml, TargetFacts({"kind": "recorded"})
+    )
     assert list(in_python.cases) == list(in_yaml.cases)
     assert (in_python.limits, in_python.target, in_python.variants) == (
         in_yaml.limits,
@@ -107,7 +110,7 @@ class Shout(Scorer):
 def test_a_scorer_of_ones_own_can_be_used_as_it_is():
     def signed(**parameters):
         suite = Suite("s", cases=ROWS, target=greet, score={"t": Shout(expected="expected.text", **parameters)})
-        return suite.model.data()["components"][0], signature(suite.model, {})["scorers"]
+        return suite.model.data()["components"][0], signature(suite.model).scorers
 
     component, one = signed()
     assert component["scorer"] == f"{__name__}:Shout"

@@ -6,7 +6,7 @@ import pytest
 
 from steelyard.errors import SuiteError
 from steelyard.loading.load import load_suite
-from steelyard.records import CallResult, Failure
+from steelyard.records import CallResult, Failure, TargetFacts
 from steelyard.suite.case import Case
 from steelyard.suite.redaction import RedactedCases, Redactor, RedactPart
 from steelyard.suite.signature import signature
@@ -122,11 +122,11 @@ def test_nothing_is_taken_out_unless_it_is_asked_for():
 
 def test_what_is_taken_out_is_part_of_the_signature(write):
     found = [
-        signature(load_suite(write({"redact": what})), {"kind": "python"})
+        signature(load_suite(write({"redact": what})), TargetFacts({"kind": "python"}))
         for what in ({"emails": True}, {"phones": True})
     ]
-    assert found[0]["redact"] != found[1]["redact"]
-    assert "redact" not in signature(load_suite(write()), {"kind": "python"})
+    assert found[0].redact != found[1].redact
+    assert signature(load_suite(write()), TargetFacts({"kind": "python"})).redact is None
 
 
 def test_a_path_to_names_that_leads_nowhere_is_a_mistake(tmp_path):

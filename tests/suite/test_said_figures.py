@@ -104,8 +104,8 @@ def test_gates_stand_on_figures_and_on_nothing_that_is_none(tmp_path):
 
 def test_figures_are_part_of_what_is_made_of_an_answer_and_not_of_what_is_asked(tmp_path):
     plain, figured = (
-        signature(judge_with(tmp_path / name, figures), {})
+        signature(judge_with(tmp_path / name, figures))
         for name, figures in (("plain", {}), ("figured", {"found": {"mean": "parts.*.found"}}))
     )
-    assert plain["judge"] == figured["judge"]
-    assert plain["rules"] != figured["rules"]
+    assert plain.judge == figured.judge
+    assert plain.rules != figured.rules

@@ -6,6 +6,7 @@ import pytest
 
 from steelyard.errors import SuiteError
 from steelyard.loading.load import load_suite
+from steelyard.records import TargetFacts
 from steelyard.suite.models import StabilityRules
 from steelyard.suite.signature import signature
 
@@ -29,7 +30,7 @@ def test_without_the_key_nothing_is_compared(write):
 
 def test_what_is_compared_is_part_of_the_signature(write):
     def scorers(**changes):
-        return signature(suite(write, **changes), {"kind": "python"})["scorers"]
+        return signature(suite(write, **changes), TargetFacts({"kind": "python"})).scorers
 
     plain, compared = scorers(), scorers(stability=RULES)
     other = scorers(stability=RULES | {"fields": {"span": "equal", "level": "equal"}})

@@ -8,6 +8,7 @@ import pytest
 
 from steelyard.errors import UsageError
 from steelyard.loading.load import load_suite, strict, with_target
+from steelyard.records import TargetFacts
 from steelyard.suite.models import SuiteModel, Threshold
 from steelyard.suite.signature import signature
 from steelyard.suite.truth import without_truth
@@ -239,7 +240,7 @@ IDENTITY = {"kind": "chat", "model": "m", "address": "http://localhost/v1", "pro
 
 def signed(write, change=None, row=None, files=None, identity=None):
     path = write(BASE | (change or {}), files={**FILES, "c.json": [ROW | (row or {})], **(files or {})})
-    return signature(load_suite(path), IDENTITY | (identity or {}))
+    return signature(load_suite(path), TargetFacts(IDENTITY | (identity or {})))
 
 
 PARTS = ("cases", "truth", "scorers", "prompts", "schema", "target")
@@ -273,8 +274,8 @@ PARTS = ("cases", "truth", "scorers", "prompts", "schema", "target")
 )
 def test_each_change_changes_exactly_its_part(write, changes, part):
     before, after = signed(write), signed(write, **changes)
-    assert [name for name in PARTS if before[name] != after[name]] == ([part] if part else [])
-    assert (before["text"] != after["text"]) == bool(part)
+    assert [name for name in PARTS if before.part(name) != after.part(name)] == ([part] if part else [])
+    assert (before.text != after.text) == bool(part)
 
 
 def test_a_new_version_of_a_scorer_is_another_signature(write, monkeypatch):
@@ -283,15 +284,15 @@ def test_a_new_version_of_a_scorer_is_another_signature(write, monkeypatch):
     before = signed(write)
     monkeypatch.setattr(plugins.find("scorers", "same"), "version", 2)
     after = signed(write)
-    assert [name for name in PARTS if before[name] != after[name]] == ["scorers"]
+    assert [name for name in PARTS if before.part(name) != after.part(name)] == ["scorers"]
 
 
 def test_the_signature_names_target_and_model_in_one_line(write):
     found = signed(write)
-    assert (found["suite"], found["target_kind"], found["model"]) == ("greetings", "chat", "m")
-    words = [part.split()[0] for part in found["text"].split(" | ")]
+    assert (found.suite, found.target_kind, found.model) == ("greetings", "chat", "m")
+    words = [part.split()[0] for part in found.text.split(" | ")]
     assert words == ["greetings", "cases", "truth", "scorers", "prompts", "schema", "target", "model"]
-    assert "\n" not in found["text"]
+    assert "\n" not in found.text
 
 
 def test_the_order_of_cases_and_the_kind_of_file_are_no_other_signature(write):

@@ -248,7 +248,7 @@ def test_the_run_is_kept_as_any_other(run, some_cases, tmp_path):
     store = open_store(str(tmp_path / "s.db"), create=False)
     try:
         header = store.run(results["run"])
-        assert (header.suite_name, header.target["kind"]) == ("review", "http")
+        assert (header.suite_name, header.target.kind) == ("review", "http")
     finally:
         store.close()
 

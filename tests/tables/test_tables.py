@@ -12,7 +12,7 @@ from parts import stored
 from parts.judged_samples import judged
 from parts.rich_run import RICH, put_rich
 from steelyard.errors import MissingExtra, UsageError, install_command
-from steelyard.records import CallResult, CheckState, Mode, Outcome, RunHeader
+from steelyard.records import CallResult, CheckState, Mode, Outcome, RunHeader, Signature, TargetFacts
 from steelyard.store import contents
 from steelyard.store.sql import open_store
 from steelyard.tables.arrow import table_of
@@ -155,7 +155,7 @@ def test_pandas_and_polars_hold_the_same_and_keep_what_is_missing(sqlite):
 
 
 def empty_run(store, name):
-    header = RunHeader(name, "rich", "", 1.0, {}, target={}, suite=RICH)
+    header = RunHeader(name, "rich", "", 1.0, Signature(), target=TargetFacts(), suite=RICH)
     store.create_run(header)
     return header
 

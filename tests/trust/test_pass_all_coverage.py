@@ -8,7 +8,7 @@ import pytest
 from parts.lengths import simulations, slack
 from steelyard.metrics.aggregate import aggregate
 from steelyard.metrics.cells import PassedRepeats
-from steelyard.metrics.registry import Aggregate
+from steelyard.metrics.kinds import Aggregate
 from steelyard.stats.groups import Groups
 
 ASKED = 5

@@ -156,7 +156,7 @@ def _newest(store: Store, suite: str, before: float, enough: int) -> list[RunHea
 
 def same_signature(run_header: RunHeader, other: RunHeader) -> bool:
     """Whether two runs were read with the same cases, truth, scorers, shape, judge and rules."""
-    return all((run_header.signature.get(part) or "") == (other.signature.get(part) or "") for part in _SIGNATURE)
+    return all((run_header.signature.part(part) or "") == (other.signature.part(part) or "") for part in _SIGNATURE)
 
 
 def pooled(estimates: Iterable[Estimate]) -> Pooled | None:

@@ -21,7 +21,8 @@ from steelyard.analysis.calibration import (
     shares_by,
     side_of,
 )
-from steelyard.metrics.registry import OF_MEAN, Aggregate, At, Contributions, Level, Reported
+from steelyard.metrics.kinds import Aggregate
+from steelyard.metrics.registry import OF_MEAN, At, Contributions, Level, Reported
 from steelyard.metrics.run_data import RunData
 from steelyard.metrics.table import Table
 from steelyard.stats.arrays import LEAST_CLAIMS, RESAMPLES, SEED, Array, tally

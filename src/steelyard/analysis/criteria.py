@@ -133,7 +133,8 @@ def changed_criteria(before: RunHeader, after: RunHeader) -> tuple[str, ...]:
     hashed = [
         f"{text} changed"
         for part, text in HASHED.items()
-        if None not in (signed := [header.signature.get(part) for header in (before, after)]) and signed[0] != signed[1]
+        if None not in (signed := [header.signature.part(part) for header in (before, after)])
+        and signed[0] != signed[1]
     ]
     return (*changed_values(*values), *hashed)
 

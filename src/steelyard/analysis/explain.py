@@ -18,24 +18,23 @@ from steelyard.analysis.compare.slices import cuts, failure_figures
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
 from steelyard.metrics.expressions import EVERY, Gate, asked_metric
-from steelyard.metrics.registry import NO_INTERVAL, Aggregate, Contributions, Key, Level, Metric, Reasons, metrics
+from steelyard.metrics.kinds import NO_INTERVAL, Aggregate
+from steelyard.metrics.registry import (
+    Contributions,
+    Key,
+    Level,
+    Metric,
+    Reasons,
+    metrics,
+)
 from steelyard.metrics.table import MISSING
 from steelyard.stats.arrays import Array
-from steelyard.stats.intervals import Estimate, fewest_for
+from steelyard.stats.intervals import Estimate
 from steelyard.suite.yaml import listed, meant
 
 Inputs = tuple[tuple[str, float], ...]
 _ROUNDING = 1e-9
 _MOST_CASES = 5
-_CLUSTERED = "samples of one case count as one cluster"
-_INTERVALS = {
-    Aggregate.RATE: f"Wilson's score interval; {_CLUSTERED}",
-    Aggregate.MEAN: f"Wilson's score interval by the standard error of the mean; {_CLUSTERED}",
-    Aggregate.QUANTILE: f"order statistics; {_CLUSTERED}",
-    Aggregate.ESTIMATE: f"Wilson's over as many trials as the estimate's variance is worth; {_CLUSTERED}",
-    Aggregate.RATIO: "Wilson's score interval by the residuals of cases (numerator - ratio x denominator)",
-}
-_OVER_CELLS = "Wilson's score interval over cells; those of one case count as one cluster"
 _ORDERS = {"lower": "lowest first", "higher": "highest first", "": "highest first"}
 _PULLS_UP, _PULLS_DOWN = (f"what pulls it {way} most first" for way in ("up", "down"))
 _ASCENDING = (_ORDERS["lower"], _PULLS_DOWN)
@@ -180,11 +179,7 @@ class Words:
 
 def words_of(metric: Metric, worse: str, reported: Estimate) -> Words:
     """What a metric says of itself."""
-    interval = _INTERVALS.get(metric.aggregate, NO_INTERVAL)
-    if metric.level is Level.CELL and metric.aggregate is Aggregate.RATE:
-        interval = _OVER_CELLS
-    if metric.aggregate in (Aggregate.MEAN, Aggregate.RATIO) and metric.unit not in ("share", "score", "points"):
-        interval = NO_INTERVAL
+    interval = metric.aggregate.interval_text(metric.unit, of_cells=metric.level is Level.CELL)
     if interval != NO_INTERVAL and reported.low is None:
         interval = f"undefined for so few; otherwise {interval[0].lower()}{interval[1:]}"
     return Words(metric.formula, metric.counts, metric.rows, metric.unit, interval, worse, metric.about)
@@ -198,7 +193,6 @@ def explain(
     reported: Estimate | float,
     *,
     how: Aggregate | None = Aggregate.SUM,
-    point: float | None = None,
     rows: Array | None = None,
     absent: int = 0,
 ) -> Explanation:
@@ -220,7 +214,7 @@ def explain(
         counts = contributions.absent is None and contributions.undecided is None
         missing += absent if counts else 0
         (excluded if counts else noted).append(Counted(MISSING, absent))
-    computed = _computed(contributions, inside, missing, absent, how, point, words.formula)
+    computed = _computed(contributions, inside, missing, absent, how, words.formula)
     if how is None:
         value = reported.value if isinstance(reported, Estimate) else float(reported)
         computed = replace(computed, value=value)
@@ -275,7 +269,6 @@ def _computed(
     missing: int,
     absent: int,
     how: Aggregate | None,
-    point: float | None,
     formula: str,
 ) -> Computed:
     values, n = contributions.values[rows], len(rows)
@@ -295,37 +288,20 @@ def _computed(
         parts = [above / below for above, below in sums if below]
         value = math.fsum(parts) / len(parts) if parts else None
         return Computed(value, n, missing, tuple((f"ratio {i + 1}", part) for i, part in enumerate(parts)))
-    if how is Aggregate.RATIO and contributions.below is not None:
-        above, below = math.fsum(values), math.fsum(contributions.below[rows])
-        value = above / below if below > 0 else None
-        return Computed(value, n, missing, (("numerator", above), ("denominator", below)))
-    if how in (Aggregate.QUANTILE, Aggregate.MIN, Aggregate.MAX):
-        return _quantile(values, missing, {Aggregate.MIN: 0.0, Aggregate.MAX: 1.0}.get(how, point or 0.0))
     more = absent if contributions.absent is not None else 0
     total = math.fsum(values) + more * (contributions.absent or 0.0)
-    if how in (Aggregate.SUM, None):
+    if how is None or how is Aggregate.SUM:
         return Computed(
             total if n or how is None or not missing else None, n, missing, (("sum", total), ("n", float(n)))
         )
-    name = formula.partition(" / ")[0] if how is Aggregate.RATE else "sum"
-    n += more
-    return Computed(total / n if n else None, n, missing, ((name, total), ("n", float(n))))
+    every = np.append(values, np.full(more, contributions.absent)) if more else values
+    below = None if contributions.below is None else contributions.below[rows]
+    value, given = how.in_words(every, below, formula)
+    return Computed(value, len(every), missing, given)
 
 
 def _of(pair: tuple[Array, Array], rows: Array) -> tuple[Array, Array]:
     return pair[0][rows], pair[1][rows]
-
-
-def _quantile(values: Array, missing: int, point: float) -> Computed:
-    """On the straight line between the two nearest; none of too few."""
-    if len(values) < fewest_for(point):
-        return Computed(None, len(values), missing)
-    ranked = np.sort(values)
-    place = point * (len(ranked) - 1)
-    below = math.floor(place)
-    low, high = float(ranked[below]), float(ranked[min(below + 1, len(ranked) - 1)])
-    inputs = (("rank", place + 1), ("value below", low), ("value above", high))
-    return Computed(low + (high - low) * (place - below), len(ranked), missing, inputs)
 
 
 def _values(contributions: Contributions, rows: Array, worse: str) -> tuple[Array, str]:
@@ -353,7 +329,6 @@ def explain_pairs(
     keys: Callable[[int], tuple[str, str, int | None, str]],
     *,
     how: Aggregate,
-    point: float | None = None,
     rows: Array | None = None,
     name: str = "",
     not_comparable: Sequence[Counted] = (),
@@ -366,7 +341,7 @@ def explain_pairs(
     both = available[0] & available[1]
     inside, outside = at[both[at]], at[~both[at]]
     missing = len(outside)
-    computed = [_computed(side, inside, missing, 0, how, point, words.formula) for side in sides]
+    computed = [_computed(side, inside, missing, 0, how, words.formula) for side in sides]
     excluded = _unknown(sides, (available[0], available[1]), outside, keys)
     values = [_brought(side, inside, computed[0].value) for side in sides]
     moved = values[1] - values[0]
@@ -483,20 +458,13 @@ def explain_comparison(
             words,
             sides,
             key,
-            how=_how(figure),
-            point=figure.point,
+            how=Aggregate.MEAN if figure.how is Aggregate.RATE else figure.how,
             rows=None if groups is None else groups.rows[groups.groups.names.index(part)],
             name=name if groups is None or gate is None else f"{gate.factor}.{part}.{gate.metric}",
             not_comparable=_not_comparable(comparison.pairs, failure=failure or is_time, sliced=groups is not None),
         )
         for part, change in changes
     ]
-
-
-def _how(figure: Figure) -> Aggregate:
-    if figure.point is not None:
-        return Aggregate.QUANTILE
-    return Aggregate.MEAN if figure.below_a is None else Aggregate.RATIO
 
 
 def _formula(gate: Gate | None, name: str) -> str:

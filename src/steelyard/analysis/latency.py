@@ -14,11 +14,9 @@ import numpy as np
 from steelyard.analysis.model import Slice
 from steelyard.analysis.repeats import ranked_first
 from steelyard.frozen import frozen
-from steelyard.metrics.aggregate import POINTS
 from steelyard.metrics.cells import Cells
 from steelyard.metrics.registry import (
     NOT_GIVEN,
-    Aggregate,
     At,
     Compared,
     Contributions,
@@ -248,7 +246,7 @@ def percentiles(*, compared: bool = False) -> list[str]:
     return [
         name
         for name, item in latency_metrics().items()
-        if item.aggregate is Aggregate.QUANTILE and not (compared and item.compared is Compared.NO)
+        if item.point is not None and not (compared and item.compared is Compared.NO)
     ]
 
 
@@ -307,7 +305,7 @@ def no_calls() -> Spread:
 
 def _figure(which: Metric, ranked: Array, highest: Array) -> float | None:
     """One figure of sorted times; `highest` are the same if those that are lower bounds were infinite."""
-    point = POINTS.get(which.aggregate, which.point)
+    point = which.aggregate.rank
     if len(ranked) < fewest_for(point or 0.0):
         return None
     if point is None:
@@ -320,7 +318,7 @@ def _figure(which: Metric, ranked: Array, highest: Array) -> float | None:
 
 def _figure_of_one(which: Metric, only: float) -> float | None:
     """As `_figure` of a single time, without numpy, which takes long for one: most cells have one call."""
-    point = POINTS.get(which.aggregate, which.point)
+    point = which.aggregate.rank
     if point is None:
         return settled(only)
     return None if fewest_for(point) > 1 else only
@@ -498,7 +496,6 @@ def _spread_metrics(head: str, place: str, name: str, unit: str = "s") -> Iterat
             aggregate=metric.aggregate,
             of="calls",
             interval=NOT_GIVEN,
-            point=metric.point,
         )
     counts = points["p50"].counts
     yield Reported(f"{head}.n", f"{place}.n", "calls with a time", counts, _times(name, count=True), of="calls")

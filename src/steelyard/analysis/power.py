@@ -210,10 +210,10 @@ def _unfit(run: RunHeader, used: Sequence[RunHeader]) -> str:
         return "suspect"
     if run.rescored_from:
         return "rescored, with the answers of another run"
-    if used and any(run.signature.get(part) != used[0].signature.get(part) for part in _SIGNATURE):
+    if used and any(run.signature.part(part) != used[0].signature.part(part) for part in _SIGNATURE):
         return "with another truth, scorer or judge than the newest"
     # How far two systems differ is not noise: it is what a comparison looks for.
-    if used and any(run.signature.get(part) != used[0].signature.get(part) for part in _SYSTEM):
+    if used and any(run.signature.part(part) != used[0].signature.part(part) for part in _SYSTEM):
         return "of another target, model or prompts than the newest"
     return ""
 

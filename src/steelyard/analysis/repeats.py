@@ -22,7 +22,13 @@ from steelyard.metrics.cells import (
     effective_states,
 )
 from steelyard.metrics.expressions import RepeatsRule, parse_repeats
-from steelyard.metrics.registry import NO_INTERVAL, Aggregate, At, Contributions, Level, Reported
+from steelyard.metrics.kinds import NO_INTERVAL, Aggregate
+from steelyard.metrics.registry import (
+    At,
+    Contributions,
+    Level,
+    Reported,
+)
 from steelyard.metrics.run_data import RunData, one_value
 from steelyard.metrics.table import FORMAT, Table
 from steelyard.stats.arrays import Array, add_at, distinct, pieces

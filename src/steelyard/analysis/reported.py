@@ -12,9 +12,8 @@ from steelyard.analysis import confidence, findings, latency, repeats, stability
 from steelyard.analysis.findings import component_gain, failing_samples, pattern_samples, with_finding
 from steelyard.analysis.judge import figures
 from steelyard.failures import failure_reason
+from steelyard.metrics.kinds import NO_INTERVAL, Aggregate
 from steelyard.metrics.registry import (
-    NO_INTERVAL,
-    Aggregate,
     At,
     Contributions,
     Key,

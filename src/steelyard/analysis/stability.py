@@ -11,7 +11,13 @@ import numpy as np
 from steelyard.analysis.repeats import ranked_first
 from steelyard.frozen import frozen
 from steelyard.metrics.cells import CellGroups, PassedRepeats
-from steelyard.metrics.registry import Aggregate, At, Contributions, Level, Reported
+from steelyard.metrics.kinds import Aggregate
+from steelyard.metrics.registry import (
+    At,
+    Contributions,
+    Level,
+    Reported,
+)
 from steelyard.metrics.run_data import RunData, one_value
 from steelyard.metrics.stability import PRESENCE, Seen
 from steelyard.stats.arrays import Array

@@ -400,7 +400,7 @@ def _load(header: RunHeader) -> str:
 
 def _called_elsewhere(header: RunHeader) -> bool:
     """Whether the answers are recorded, or those of another run: this process says nothing about their times."""
-    return header.target.get("kind") == "recorded" or bool(answers_from(header))
+    return header.target.kind == "recorded" or bool(answers_from(header))
 
 
 # The figures that were kept with a run when it ended: hundreds of runs are read without touching their samples.

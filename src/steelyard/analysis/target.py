@@ -35,10 +35,8 @@ def target_label(header: RunHeader) -> str:
 
 def target_description(header: RunHeader) -> str:
     """What was scored, in a few words: the target's kind and model or place."""
-    target = header.target
-    kind = str(target.get("kind", ""))
-    settings = target.get("settings")
-    described = {**settings, **target} if isinstance(settings, dict) else target
+    kind = header.target.kind
+    described = {**(header.target.settings or {}), **header.target.facts}
     for key in ("name", "model", "file", "address", "command", "function"):
         value = described.get(key)
         if value and value != kind:
@@ -79,7 +77,7 @@ class SettingChange:
 
 def target_changes(a: RunHeader, b: RunHeader) -> tuple[SettingChange, ...]:
     """In which settings the targets of two runs differ, by name and value; nothing for targets of equal settings."""
-    signed = [(run.target, *(run.signature.get(part) for part in _SIGNED)) for run in (a, b)]
+    signed = [(run.target, *(run.signature.part(part) for part in _SIGNED)) for run in (a, b)]
     if signed[0] == signed[1]:
         return ()
     stored = {*(a.options.asked_by or {})} & {*(b.options.asked_by or {})}
@@ -94,16 +92,17 @@ def target_changes(a: RunHeader, b: RunHeader) -> tuple[SettingChange, ...]:
     hashed = [
         SettingChange(text)
         for key, text in _HASHES.items()
-        if isinstance(a.target.get(key), str) and isinstance(b.target.get(key), str) and a.target[key] != b.target[key]
+        if all(isinstance(run.target.facts.get(key), str) for run in (a, b))
+        and a.target.facts[key] != b.target.facts[key]
     ]
-    prompts = [run.target.get("prompts") or {} for run in (a, b)]
+    prompts = [run.target.prompts for run in (a, b)]
     changes += [
         SettingChange(f"prompt {name}")
         for name in {**prompts[0], **prompts[1]}
         if prompts[0].get(name) != prompts[1].get(name) and name not in {*before, *after}
     ]
     # A hash says nothing that the settings themselves do not.
-    return tuple(changes or (hashed if a.target.get("kind") == b.target.get("kind") else []))
+    return tuple(changes or (hashed if a.target.kind == b.target.kind else []))
 
 
 def changes_text(changes: tuple[SettingChange, ...]) -> str:
@@ -115,11 +114,10 @@ def changes_text(changes: tuple[SettingChange, ...]) -> str:
 
 def target_settings(header: RunHeader, parts: Collection[str]) -> dict[str, str]:
     """What a run stores in these parts of its target's settings, each by its dotted name; no hashes, no secrets."""
-    identity = header.target
     stored = {name: part for name, part in (header.options.asked_by or {}).items() if name in parts}
-    settings = stored.get("settings") or identity.get("settings")
+    settings = stored.get("settings") or header.target.settings
     groups = [
-        {name: value for name, value in identity.items() if name not in {*_HASHES, "prompts", "n"}},
+        {name: value for name, value in header.target.facts.items() if name not in {*_HASHES, "prompts", "n"}},
         settings if isinstance(settings, Mapping) else {},
         stored.get("more") or {},
     ]

@@ -15,7 +15,8 @@ import numpy as np
 
 from steelyard.analysis.model import BestVariant, Difference
 from steelyard.metrics.cells import Cells
-from steelyard.metrics.registry import Aggregate, At, Contributions, Level, Reported
+from steelyard.metrics.kinds import Aggregate
+from steelyard.metrics.registry import At, Contributions, Level, Reported
 from steelyard.metrics.run_data import RunData
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Estimate, settled, student, t_two_sided

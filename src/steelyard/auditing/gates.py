@@ -20,7 +20,7 @@ from steelyard.engine.sample import Evaluation
 from steelyard.metrics.expression_checks import cannot_fail, settled
 from steelyard.metrics.expressions import EVERY, Expression, Gate, RepeatsRule, parse_expression, parse_gate
 from steelyard.metrics.registry import READABLE
-from steelyard.records import CallResult, Outcome, RunHeader, Verdict
+from steelyard.records import CallResult, Outcome, RunHeader, Signature, TargetFacts, Verdict
 from steelyard.scoring.evaluate import Evaluated, placed
 from steelyard.stats.paired import SIGNIFICANT, least_p
 from steelyard.stats.sequential import BoundedMean
@@ -178,7 +178,9 @@ class _Trial:
             Evaluation(_Available(item, self._suite.slices), case, variant, 0, call_result).sample  # type: ignore[arg-type]
             for case, item in pairs
         ]
-        header = RunHeader(run, self._suite.name, self._suite.path, time.time(), {}, {}, self._description.data())
+        header = RunHeader(
+            run, self._suite.name, self._suite.path, time.time(), Signature(), TargetFacts(), self._description.data()
+        )
         self._store.create_run(header)
         self._store.add_samples(run, samples, self._cases)
         return summarise_stored(self._store, run, self._description, only_for_gates=True)

@@ -25,7 +25,7 @@ from steelyard.frozen import frozen
 from steelyard.judging.ask import Bench
 from steelyard.loading.load import load_without_cases, strict
 from steelyard.plugins import raised_in_words
-from steelyard.records import CallResult, Sample
+from steelyard.records import CallResult, Sample, Signature
 from steelyard.redact import RedactedStream, learn_secrets, redact_known, secrets_in
 from steelyard.scoring.evaluate import Evaluated, Evaluator
 from steelyard.suite.case import CaseSurvey
@@ -62,7 +62,7 @@ class Setup:
     """Whether the target is called; else answers are recorded ones."""
     judges: bool
     """Whether judges that are models are called; else what they said is recorded."""
-    signature: dict[str, Any]
+    signature: Signature
     prices: Prices
     version: str = __version__
 
@@ -90,7 +90,7 @@ class Setup:
             limits=limits,
             asks=asks,
             judges=judges,
-            signature=_without_target(signature(suite, {})),
+            signature=_without_target(signature(suite)),
             prices=read_prices(suite.folder),
         )
 
@@ -105,14 +105,14 @@ class Setup:
         target, prompts, judged = pickle.loads(self.chosen)  # noqa: S301 - written by the driver of this run
         judge = None if suite.judge is None or judged is None else suite.judge.judged_by(judged[0], repeats=judged[1])
         suite = suite.changed(target=target, judge=judge, prompts=prompts, survey=self.survey)
-        now = _without_target(signature(suite, {}))
-        if changed := [part for part, value in self.signature.items() if now.get(part) != value]:
+        now = _without_target(signature(suite))
+        if changed := [part for part in self.signature.to_data() if now.part(part) != self.signature.part(part)]:
             raise UsageError(f"its copy of suite {suite.name} differs in {', '.join(changed)}")
         return suite
 
 
-def _without_target(signed: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in signed.items() if name not in ("text", "target", "target_kind", "model")}
+def _without_target(signed: Signature) -> Signature:
+    return replace(signed, text=None, target=None, target_kind=None, model=None)
 
 
 @frozen

@@ -314,7 +314,7 @@ def _target(run: RunHeader) -> str:
 
 def _model(run: RunHeader) -> str:
     """The model that was asked; "" of a target that names none."""
-    return str(run.signature.get("model") or "")
+    return run.signature.model or ""
 
 
 def _pass_rate(run: RunHeader) -> Estimate | None:

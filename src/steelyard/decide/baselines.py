@@ -215,7 +215,7 @@ def entry_data(entry: BaselineEntry) -> dict[str, Any]:
         "reason": entry.reason or None,
         "removed": entry.removed,
         "forced": entry.forced,
-        "signature": entry.signature,
+        "signature": entry.signature.to_data(),
     }
 
 

@@ -169,7 +169,7 @@ def origins_of_run(header: RunHeader) -> Iterator[str]:
     from steelyard.loading.chosen_judge import models_of
     from steelyard.suite.origins import shared_origins
 
-    model, address = (str(header.target.get(key) or "") for key in ("model", "address"))
+    model, address = header.target.model or "", header.target.address
     models = models_of(model, header.description.variants) or {model}
     yield from shared_origins(models, address, judge)
 

@@ -98,8 +98,8 @@ def earlier_runs(store: Store, header: RunHeader) -> EarlierRuns:
         run
         for run in store.runs_of_target(header.target)
         if run.id != header.id
-        and (run.suite_name == header.suite_name or run.signature.get("cases") == signed.get("cases"))
-        and run.signature.get("prompts") == signed.get("prompts")
+        and (run.suite_name == header.suite_name or run.signature.cases == signed.cases)
+        and run.signature.prompts == signed.prompts
         and not (plan and run.plan == plan)
     ]
     by_id = {run.id: run for run in others}
@@ -117,7 +117,7 @@ def earlier_runs(store: Store, header: RunHeader) -> EarlierRuns:
     if header.rescored_from is None:
         # A rescore calls no judge.
         again = [run for run in again if not run.source or run.judged_again]
-    other = [run for run in runs if any(run.signature.get(part) != signed.get(part) for part in _SIGNATURE)]
+    other = [run for run in runs if any(run.signature.part(part) != signed.part(part) for part in _SIGNATURE)]
     same = [run for run in runs if run not in other]
     return EarlierRuns(
         verdicts=counted_verdicts(runs),
@@ -166,7 +166,7 @@ def changes_since(store: Store, header: RunHeader, other: Store, run_id: str, la
         return CriteriaChanges(before.id, label)
     dropped: list[str] = []
     passed: int | None = None
-    same = before.signature.get("cases") == header.signature.get("cases")
+    same = before.signature.cases == header.signature.cases
     if (not same and not is_partial(header)) or (label and is_partial(header)):
         columns, mine = other.columns(run_id), {*store.columns(header.id).case_ids}
         codes = [code for code, name in enumerate(columns.case_ids) if name not in mine]

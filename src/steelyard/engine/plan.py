@@ -328,9 +328,9 @@ SCORING = frozenset({"scorers", "rules", "slices"})
 def changed_parts(started: RunHeader, now: RunHeader) -> list[str]:
     """The parts of the signature that have changed since the run began."""
     # A run that began before there were judges knows nothing of them: "" stands for none.
-    then = started.signature
-    parts = [part for part in now.signature | then if part != "text"]
-    return [part for part in parts if then.get(part, "") != now.signature.get(part, "")]
+    then, today = started.signature, now.signature
+    parts = [part for part in today.to_data() | then.to_data() if part != "text"]
+    return [part for part in parts if (then.part(part) or "") != (today.part(part) or "")]
 
 
 def require_same_signature(started: RunHeader, now: RunHeader, done: str = "resumed") -> None:

@@ -100,8 +100,8 @@ class ScoringSetup:
 
 
 def _parts(suite: SuiteModel) -> dict[str, Any]:
-    signed = signature(suite, {})
-    return {name: signed[name] for name in _SCORES_BY}
+    signed = signature(suite)
+    return {name: signed.part(name) for name in _SCORES_BY}
 
 
 # A process that scores. It speaks in pickles, each after its length, over its standard input and output.

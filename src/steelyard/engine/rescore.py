@@ -143,7 +143,7 @@ class ReplayTarget:
 
     def identity(self) -> dict[str, Any]:
         """That of the system which gave the answers."""
-        return self._earlier.target
+        return self._earlier.target.to_data()
 
     def request_key(self, ask: Request) -> Any:  # noqa: ARG002 - part of the protocol
         """None: the answers are in the store already."""

@@ -41,6 +41,7 @@ from steelyard.records import (
     RunState,
     Sample,
     Score,
+    TargetFacts,
 )
 from steelyard.report.format import clipped
 from steelyard.runner.run import finish
@@ -254,7 +255,7 @@ def _as_recorded(suite: SuiteModel, recorded: RecordedRun) -> SuiteModel:
 
 
 def _header(suite: SuiteModel, recorded: RecordedRun, form: SnapshotFormat, document: str, path: Path) -> RunHeader:
-    target = {"kind": "imported", "model": None, **recorded.target}
+    target = TargetFacts.from_data({"kind": "imported", "model": None, **recorded.target})
     where = place_of(form)
     # What was asked of the system and of the judge is not known: only whether two snapshots may be of one kind.
     asked = digest([where, "imported"])

@@ -25,6 +25,7 @@ from steelyard.records import (
     RunState,
     Sample,
     Score,
+    TargetFacts,
 )
 from steelyard.store.base import Store
 from steelyard.suite.case import Case, digest
@@ -172,9 +173,10 @@ class _Cases(list[Case]):
 def _header(results: ResultFile, subject: str, tally: _Tally, path: Path, name: str, content: str) -> RunHeader:
     suite = _suite(results, subject, tally, path, name)
     models = list(tally.models)
-    target = {"kind": "imported", "model": models[0] if len(models) == 1 else None, **results.target}
-    if subject and target["model"] is None:
-        target["model"] = subject
+    identity = {"kind": "imported", "model": models[0] if len(models) == 1 else None, **results.target}
+    if subject and identity["model"] is None:
+        identity["model"] = subject
+    target = TargetFacts.from_data(identity)
     document = digest([content, subject, name, *(tally.scale or ())])
     created_at = results.created_at
     notes = tuple(_notes(results, tally, path))

@@ -68,7 +68,7 @@ def _events(header: RunHeader, samples: Iterator[tuple[Sample, Case]]) -> Iterat
     run = {
         "steelyard.run.id": header.id,
         "steelyard.suite.name": header.suite_name,
-        "steelyard.signature": header.signature.get("text"),
+        "steelyard.signature": header.signature.text,
         "steelyard.scored_by": (imported.tool if imported is not None else "") or f"steelyard {header.version}",
     }
     for sample, case in samples:

@@ -138,12 +138,12 @@ def _signatures(comparison: Comparison) -> Iterator[FactorChange]:
 
 def _targets(a: RunHeader, b: RunHeader) -> Iterator[FactorChange]:
     before, after = a.target, b.target
-    if before.get("kind") != after.get("kind"):
-        yield FactorChange("target", _short(before.get("kind")), _short(after.get("kind")))
+    if before.kind != after.kind:
+        yield FactorChange("target", _short(before.kind), _short(after.kind))
         return
-    differs = [key for key in {**before, **after} if before.get(key) != after.get(key)]
+    differs = [key for key in {**before.facts, **after.facts} if before.facts.get(key) != after.facts.get(key)]
     if "address" in differs:
-        places = (_short(shown_address(str(item.get("address") or ""))) for item in (before, after))
+        places = (_short(shown_address(item.address)) for item in (before, after))
         yield FactorChange("service", *places)
     text = _said_differently(a, b)
     if "settings" in differs and not (text == {"base_url"} and "address" in differs):
@@ -151,14 +151,14 @@ def _targets(a: RunHeader, b: RunHeader) -> Iterator[FactorChange]:
     others = [key for key in differs if key not in ("address", "settings", "model", "prompts", "stdin", "n")]
     if others:
         yield FactorChange(
-            "target", *(_short(", ".join(f"{key} {side.get(key)}" for key in others)) for side in (before, after))
+            "target", *(_short(", ".join(f"{key} {side.facts.get(key)}" for key in others)) for side in (before, after))
         )
 
 
 def _parameters(a: RunHeader, b: RunHeader) -> Iterator[FactorChange]:
     """Settings of a target that differ, by name where the run or the plan tells it."""
-    before, after, named = a.target.get("settings"), b.target.get("settings"), _set_differently(a, b)
-    if isinstance(before, Mapping) and isinstance(after, Mapping):
+    before, after, named = a.target.settings, b.target.settings, _set_differently(a, b)
+    if before is not None and after is not None:
         keys = [key for key in {**before, **after} if before.get(key) != after.get(key)]
         messages = [_short(", ".join(f"{key} {side.get(key, 'not set')}" for key in keys)) for side in (before, after)]
         yield FactorChange("parameter", *messages)

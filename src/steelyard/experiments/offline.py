@@ -70,7 +70,7 @@ def offline_report(
         checks=checks,
         test=scored.reading.test,
         method=_method(plan, scored, b.table),
-        signatures=tuple(f"{side}: {run.header.signature.get('text', '')}" for side, run in (("A", a), ("B", b))),
+        signatures=tuple(f"{side}: {run.header.signature.text or ''}" for side, run in (("A", a), ("B", b))),
         notes=(*_notes(plan, scored, stopped), *_alike(a.header, b.header), *_run_before(a.header, b.header)),
         plan=asdict(plan),
     )
@@ -196,4 +196,4 @@ def _variants(header: RunHeader) -> str:
 def _judge(header: RunHeader) -> str:
     judge = header.description.judge
     named = "" if judge is None else ", ".join(member.label for member in judge.members)
-    return f"{named} ({str(header.signature.get('judge') or '')[:8]})" if named else "none"
+    return f"{named} ({(header.signature.judge or '')[:8]})" if named else "none"

@@ -19,7 +19,12 @@ from steelyard.loading.alerts import (
 )
 from steelyard.metrics.expression_checks import SuiteNames
 from steelyard.metrics.expressions import EVERY, Gate, parse_metric
-from steelyard.metrics.registry import Aggregate, Compared, Level, metrics
+from steelyard.metrics.kinds import Aggregate
+from steelyard.metrics.registry import (
+    Compared,
+    Level,
+    metrics,
+)
 from steelyard.stats.intervals import fewest_for
 from steelyard.stats.paired import FEWEST_FOR_QUANTILES, holm, least_p
 from steelyard.stats.window import FEWEST_RUNS, least_window_p
@@ -141,7 +146,7 @@ def _least(rule: Regression, figure: Gate, units: int, window: WindowPart) -> fl
     """The smallest p-value that so many units can have."""
     if not rule.against:
         return least_window_p(units, window.runs)
-    quantile = figure.of.aggregate is Aggregate.QUANTILE
+    quantile = figure.of.point is not None
     return 1.0 if quantile and units < FEWEST_FOR_QUANTILES else least_p(units)
 
 

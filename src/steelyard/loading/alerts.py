@@ -17,7 +17,7 @@ from steelyard.errors import SuiteError
 from steelyard.frozen import frozen
 from steelyard.metrics.expression_checks import SuiteNames, missing_name
 from steelyard.metrics.expressions import EVERY, baseline_name_problem, parse_gate, parse_metric, read_difference
-from steelyard.metrics.registry import Aggregate, metrics
+from steelyard.metrics.registry import metrics
 from steelyard.records import BASELINE_SIGN
 from steelyard.suite.draft import Draft
 from steelyard.suite.values import Share
@@ -153,9 +153,10 @@ class LatencyRise(_Rule):
     @field_validator("metric")
     @classmethod
     def _is_a_latency(cls, text: str) -> str:
-        usual = (Aggregate.QUANTILE, Aggregate.MEAN)
         names = [
-            metric.name for metric in metrics().values() if metric.group == "latency" and metric.aggregate in usual
+            metric.name
+            for metric in metrics().values()
+            if metric.group == "latency" and (metric.point is not None or metric.aggregate.is_mean)
         ]
         if text not in names:
             raise ValueError(f"there is no such latency{meant(text, names)}; there are: {', '.join(names)}")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 from steelyard.errors import Problem, SuiteError, UsageError
 from steelyard.loading.judge import settle_model
 from steelyard.plugins import find_callable
+from steelyard.records import TargetFacts
 from steelyard.suite.draft import Draft
 from steelyard.suite.judge import MODELS, JudgeModel, Member, Rubric
 from steelyard.suite.mapping import compile_template
@@ -49,14 +50,15 @@ def as_recorded(judge: JudgeModel, described: JudgeModel) -> JudgeModel:
     return judge.judged_by(tuple(members), repeats=described.repeats)
 
 
-def refuse_self_judged(suite: SuiteModel, answered_by: Mapping[str, Any] | None = None) -> None:
+def refuse_self_judged(suite: SuiteModel, answered_by: TargetFacts | None = None) -> None:
     """UsageError when the suite's target would judge itself; `answered_by` is who gave the answers, if not that."""
     if suite.judge is None:
         return
     target = suite.target
     if answered_by is not None:
-        kind, model, address = (answered_by.get(key) for key in ("kind", "model", "address"))
-        target = TargetSpec(str(kind), SimpleNamespace(model=model, base_url=address))
+        target = TargetSpec(
+            answered_by.kind, SimpleNamespace(model=answered_by.model, base_url=answered_by.address or None)
+        )
     if wrong := self_judged(target, suite.judge, suite.variants):
         raise UsageError(wrong)
 

@@ -14,8 +14,16 @@ from dataclasses import replace
 
 import numpy as np
 
+from steelyard.metrics.kinds import Aggregate
 from steelyard.metrics.missing import Ranges
-from steelyard.metrics.registry import Aggregate, Contributions, Labels, Level, Metric, Names, metrics
+from steelyard.metrics.registry import (
+    Contributions,
+    Labels,
+    Level,
+    Metric,
+    Names,
+    metrics,
+)
 from steelyard.metrics.run_data import RunData
 from steelyard.stats.arrays import Array, pieces
 from steelyard.stats.groups import Groups
@@ -31,10 +39,6 @@ from steelyard.stats.intervals import (
     settled,
     share_spreads,
 )
-
-POINTS = {Aggregate.MIN: 0.0, Aggregate.MAX: 1.0}
-"""Which quantile an extreme is."""
-
 
 Hit = tuple[Metric, Names, list[Estimate], Array]
 """A metric, what fills its name, its figure in every group, and how many cases (or clusters of cases) each is based on:
@@ -93,8 +97,8 @@ def _count(count: int, n: int, planned: int) -> Estimate:
 def _together(
     same: Sequence[tuple[Metric, Names]], contributions: Contributions, groups: Groups, data: RunData
 ) -> Iterator[tuple[Metric, Names, list[Estimate]]]:
-    ranked = [metric for metric, _ in same if _point(metric) is not None]
-    points = [_point(metric) or 0.0 for metric in ranked]
+    ranked = [metric for metric, _ in same if metric.aggregate.rank is not None]
+    points = [metric.aggregate.rank or 0.0 for metric in ranked]
     rows = groups.quantiles(contributions.values, points, contributions.at_least) if points else []
     for metric, names in same:
         if metric in ranked:
@@ -104,12 +108,8 @@ def _together(
             yield metric, names, list(aggregate(metric.aggregate, contributions, groups, metric.ends(data, names)))
 
 
-def _point(metric: Metric) -> float | None:
-    return metric.point if metric.aggregate is Aggregate.QUANTILE else POINTS.get(metric.aggregate)
-
-
 def aggregate(
-    how: Aggregate, contributions: Contributions, groups: Groups, scale: Scale = SHARES, point: float | None = None
+    how: Aggregate, contributions: Contributions, groups: Groups, scale: Scale = SHARES
 ) -> Sequence[Estimate]:
     """One metric in every group."""
     if contributions.estimate is not None:
@@ -120,27 +120,7 @@ def aggregate(
         return _decided_shares(groups, contributions, contributions.undecided)
     if contributions.ratios:
         return mean_proportions(groups, contributions.ratios, scale)
-    if how is Aggregate.RATIO:
-        return proportions(groups, contributions.values, contributions.below, scale)
-    if how is Aggregate.RATE:
-        present = ~np.isnan(contributions.values)
-        hits = np.where(present, contributions.values, -1).astype(np.int8) - 1
-        absent_as = None if contributions.absent is None else 0
-        if absent_as is not None and not contributions.absent:
-            # Those that are missing have another label than the one that is asked for.
-            hits, absent_as = np.where(hits == 0, 0, 1).astype(np.int8), 1
-        n_labels = 1 if absent_as is None else absent_as + 1
-        return [row[0] for row in groups.rates(groups.labelled(hits), n_labels, present, absent_as=absent_as)]
-    if how is Aggregate.SUM:
-        return groups.totals(contributions.values)
-    if how is not Aggregate.MEAN:
-        points = [POINTS.get(how, point or 0.5)]
-        return [row[0] for row in groups.quantiles(contributions.values, points, contributions.at_least)]
-    means = groups.means(contributions.values, scale, contributions.at_least)
-    if contributions.not_missing is None:
-        return means
-    apart = groups.count(contributions.not_missing).tolist()
-    return [replace(mean, n_missing=mean.n_missing - n) for mean, n in zip(means, apart, strict=True)]
+    return how.estimate(contributions, groups, scale)
 
 
 def _by_cluster(groups: Groups, values: Array) -> Array:

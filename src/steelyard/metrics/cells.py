@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steelyard.frozen import frozen
-from steelyard.metrics.registry import Aggregate, Compared, Contributions, Level, Metric, Names, register, same_but
+from steelyard.metrics.kinds import Aggregate
+from steelyard.metrics.registry import (
+    Compared,
+    Contributions,
+    Level,
+    Metric,
+    Names,
+    register,
+    same_but,
+)
 from steelyard.metrics.table import Table
 from steelyard.records import CheckState
 from steelyard.stats.arrays import Array, add_at, distinct, pieces, tally, translated

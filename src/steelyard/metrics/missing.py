@@ -20,9 +20,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from steelyard.metrics.expressions import Gate, is_relative, parse_expression
-from steelyard.metrics.registry import Aggregate, Contributions, Level, Metric, Names
+from steelyard.metrics.kinds import Aggregate
+from steelyard.metrics.registry import (
+    Contributions,
+    Level,
+    Metric,
+    Names,
+)
 from steelyard.stats.arrays import Array
-from steelyard.stats.groups import Groups, quantile_of_sorted
+from steelyard.stats.groups import Groups
 from steelyard.stats.intervals import Estimate, Possible, settled
 from steelyard.suite.models import Limits, SuiteModel
 
@@ -32,7 +38,6 @@ if TYPE_CHECKING:
 TOLERATED: float = Limits.model_fields["max_inconclusive"].default
 """The share of missing rows that a gate may ignore, however many more a run may have before it is INVALID."""
 _ROUNDING = 1e-9
-_POINTS = {Aggregate.MIN: 0.0, Aggregate.MAX: 1.0}
 _LIMITS = {("malformed_rate", "<"), ("scored_rate", ">")}
 """The metrics that limit malformed answers, each with the direction in which it does."""
 
@@ -81,7 +86,7 @@ class Ranges:
                 continue
             ends = metric.possible_ends(self._data, names)
             rows, n_open = self._rows[g], self._absent if strict else int(missing[g])
-            if metric.aggregate is Aggregate.RATIO:
+            if metric.aggregate.of_sums:
                 low, high = _of_ratios(contributions, rows, n_open, ends)
             elif contributions.estimate is not None:
                 of_value = np.full(int(present[g]), figure.value)
@@ -155,14 +160,7 @@ def _limits_malformed(suite: SuiteModel) -> bool:
 
 def _of(metric: Metric, values: Array, missing: int, end: float) -> float:
     """The figure over values that are known, and so many that have the value of one end."""
-    values = values[~np.isnan(values)]
-    if metric.aggregate is Aggregate.SUM:
-        return float(values.sum()) + (missing * end if missing else 0.0)
-    point = metric.point if metric.aggregate is Aggregate.QUANTILE else _POINTS.get(metric.aggregate)
-    filled = np.append(values, np.full(missing, end))
-    if point is None and len(filled):
-        return float(filled.mean())
-    return quantile_of_sorted(np.sort(filled), point or 0.0)
+    return metric.aggregate.with_missing(values[~np.isnan(values)], missing, end)
 
 
 def _of_ratios(

@@ -21,8 +21,8 @@ import numpy as np
 
 from steelyard.errors import UsageError
 from steelyard.metrics.expressions import is_factor
+from steelyard.metrics.kinds import AGGREGATES, aggregate_named
 from steelyard.metrics.registry import (
-    Aggregate,
     Better,
     Compared,
     Contributions,
@@ -122,16 +122,15 @@ def metric(
     `point`, `quantile`; numerators and denominators for `ratio`, or a list of such pairs for the mean of several
     ratios.
     """
-    available = [item.value for item in Aggregate if item is not Aggregate.ESTIMATE]
     if not _NAME.fullmatch(name) or is_factor(name.partition(".")[0]):
         raise ValueError(f"metric {name!r}: a name is words joined by dots, such as cost_per_resolved")
     if unit not in UNITS:
         raise ValueError(f"metric {name!r}: there is no unit {unit!r}; there are: {', '.join(UNITS)}")
-    if aggregate not in available:
-        raise ValueError(f"metric {name!r}: there is no aggregate {aggregate!r}; there are: {', '.join(available)}")
+    if aggregate not in AGGREGATES:
+        raise ValueError(f"metric {name!r}: there is no aggregate {aggregate!r}; there are: {', '.join(AGGREGATES)}")
     if better not in ("higher", "lower", ""):
         raise ValueError(f"metric {name!r}: better is higher, lower or nothing, not {better!r}")
-    if (aggregate == Aggregate.QUANTILE) is not (point is not None and 0 < point < 1):
+    if (aggregate == "quantile") is not (point is not None and 0 < point < 1):
         raise ValueError(f"metric {name!r}: a quantile, and nothing else, has a point between 0 and 1")
 
     def mark(function: Function) -> Function:
@@ -169,11 +168,10 @@ def add_metric(declared: Mapping[str, Any], function: Function | None) -> None:
             declared["about"] or f"a metric of this suite: {declared['code']}",
             declared["formula"],
             f"as {declared['code']} says; inconclusive samples, those excluded and those that are missing are left out",
-            Aggregate(declared["aggregate"]),
+            aggregate_named(declared["aggregate"], declared["point"]),
             _contributions(name, declared["code"], function),
             declared["better"],
             stands_on="samples to which it gives a number",
-            point=declared["point"],
             all_names=lambda data: [()] if any(item["name"] == name for item in data.suite.metrics) else [],
             compared=Compared.PAIRS,
             for_sure=declared["unit"] in ("share", "score") and declared["aggregate"] in ("mean", "rate"),

@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from steelyard.frozen import frozen
+from steelyard.metrics.kinds import NO_INTERVAL, Aggregate
 from steelyard.suite.case import NONE
 
 if TYPE_CHECKING:
@@ -45,20 +46,6 @@ class Level(StrEnum):
     """One member's scores for a text in one judging repeat."""
     CLAIM = "claim"
     """One thing that an answer says with a confidence."""
-
-
-class Aggregate(StrEnum):
-    """How contributions are put together."""
-
-    MEAN = "mean"
-    RATE = "rate"
-    RATIO = "ratio"
-    QUANTILE = "quantile"
-    SUM = "sum"
-    MIN = "min"
-    MAX = "max"
-    ESTIMATE = "estimate"
-    """By a function of its own, from the rows and from what else is known of them."""
 
 
 class Compared(StrEnum):
@@ -179,8 +166,6 @@ class Metric:
     """What `n` counts; usually the level."""
     stands_on: str = ""
     """The rows that are in it, in few words, for the reference page."""
-    point: float | None = None
-    """Which quantile."""
     place: str = ""
     """Where a slice of a summary, and so `report --json`, has it: `latency.p95`; by default `metrics.<name>`."""
     labels: Callable[[RunData], Labels] | None = None
@@ -207,6 +192,11 @@ class Metric:
     def parts(self) -> tuple[str, ...]:
         """The name, split at its dots."""
         return tuple(self.name.split("."))
+
+    @property
+    def point(self) -> float | None:
+        """Which quantile it is; None of what is none."""
+        return self.aggregate.point
 
     @property
     def is_pattern(self) -> bool:
@@ -255,7 +245,6 @@ class Metric:
         return (-math.inf, math.inf) if self.unit == "number" and self.own else self.ends(data, names)
 
 
-NO_INTERVAL = "none: a count, a sum, an extreme or a mean without ends has no interval"
 NOT_GIVEN = "none: the report gives it without one"
 OF_RATE = "Wilson's score interval; rows of one case count as one cluster"
 OF_MEAN = "Wilson's score interval by the standard error of the mean; rows of one case count as one cluster"
@@ -308,7 +297,6 @@ class Reported:
     """What `n` counts; usually the level."""
     interval: str = ""
     """How it is made; as usual for its aggregate and unit unless given."""
-    point: float | None = None
     when: Callable[[RunData, At], bool] = lambda *_: True
     """Whether a place has it."""
     even_unknown: bool = False

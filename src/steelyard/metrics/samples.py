@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from steelyard.metrics.kinds import Aggregate, Quantile
 from steelyard.metrics.registry import (
     CORRECTED,
     READABLE,
-    Aggregate,
     Better,
     Compared,
     Contributions,
@@ -270,11 +270,10 @@ def latency_quantile(percent: int, *, compared: Compared = Compared.NO, about: s
         about or f"time that {percent} % of calls stay within",
         f"the {percent}th percentile, between the two nearest; a lower bound where timeouts reach into it",
         _TIMED,
-        Aggregate.QUANTILE,
+        Quantile(percent / 100),
         _latency,
         "lower",
         stands_on="calls that were answered or timed out",
-        point=percent / 100,
         place=f"latency.p{percent}",
         compared=compared,
         for_sure=False,
@@ -291,7 +290,6 @@ def _latency_metric(
         about=about,
         formula=formula,
         aggregate=aggregate,
-        point=None,
         place=f"latency.{name}",
     )
 
@@ -382,10 +380,9 @@ for _metric in (
         "middle score; a malformed answer counts as 0",
         "the middle score, or midway between the middle two",
         _CONCLUSIVE,
-        Aggregate.QUANTILE,
+        Quantile(0.5),
         _score,
         stands_on="conclusive samples",
-        point=0.5,
         place="median",
         for_sure=False,
         group="headline",

@@ -14,8 +14,16 @@ import numpy as np
 
 from steelyard.frozen import slotted
 from steelyard.metrics.cells import CellGroups
+from steelyard.metrics.kinds import Aggregate
 from steelyard.metrics.missing import matters
-from steelyard.metrics.registry import Aggregate, Compared, Contributions, Level, Metric, Names, register
+from steelyard.metrics.registry import (
+    Compared,
+    Contributions,
+    Level,
+    Metric,
+    Names,
+    register,
+)
 from steelyard.metrics.table import Table
 from steelyard.records import Item
 from steelyard.stats.arrays import Array

@@ -109,9 +109,7 @@ class Figure:
             f"{at.place} of report --json",
         )
         keys = result.key or self.data.key
-        return explain(
-            name, words, result, keys, at.value, how=metric.aggregate, point=metric.point, absent=result.n_absent
-        )
+        return explain(name, words, result, keys, at.value, how=metric.aggregate, absent=result.n_absent)
 
 
 def own_figures(report: Report, data: RunData) -> Iterator[Figure]:
@@ -281,7 +279,6 @@ def _explained(data: RunData, summary: Summary, gate: Gate, part: Slice) -> Expl
         keys,
         reported,
         how=metric.aggregate,
-        point=metric.point,
         rows=at,
         absent=absent,
     )

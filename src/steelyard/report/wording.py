@@ -190,10 +190,8 @@ def anchor(line: SampleLine | Hit) -> str:
 
 def signature_line(header: RunHeader) -> str:
     """Everything that could change the numbers, in one line."""
-    text = header.signature.get("text")
-    if isinstance(text, str) and text:
-        return text
-    return " ".join(f"{key}:{value}" for key, value in header.signature.items())
+    signed = header.signature
+    return signed.text or " ".join(f"{key}:{value}" for key, value in signed.to_data().items())
 
 
 def outcomes_sentence(report: Report) -> str:

@@ -22,7 +22,7 @@ from steelyard.frozen import frozen
 from steelyard.loading.own_metrics import load_metrics
 from steelyard.metrics.expressions import EVERY, FACTORS, Gate, parse_gate, parse_metric
 from steelyard.metrics.registry import CORRECTED
-from steelyard.records import RunHeader, RunState, Verdict
+from steelyard.records import RunHeader, RunState, Signature, Verdict
 from steelyard.stats.change_points import METHOD, ChangePoint, Series, find_change_points
 from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Store
@@ -189,14 +189,13 @@ def _as_last_said(headers: Sequence[RunHeader]) -> Iterator[RunHeader]:
     """The runs, each with what the runs before it said where it does not say."""
     texts: dict[str, Any] = {}
     for header in headers:
-        texts |= {
-            part: value for part, value in header.signature.items() if value is not None and part not in _ABSENT_IS_SAID
-        }
-        yield replace(header, signature=header.signature | texts)
+        signed = header.signature.to_data()
+        texts |= {part: value for part, value in signed.items() if value is not None and part not in _ABSENT_IS_SAID}
+        yield replace(header, signature=Signature.from_data(signed | texts))
 
 
 def _differs(part: str, before: RunHeader, after: RunHeader) -> bool:
-    signed = [header.signature.get(part) for header in (before, after)]
+    signed = [header.signature.part(part) for header in (before, after)]
     # A run that does not say is no evidence of a change, except for having a judge at all.
     if part in _ABSENT_IS_SAID:
         return (signed[0] or "") != (signed[1] or "")
@@ -206,9 +205,7 @@ def _differs(part: str, before: RunHeader, after: RunHeader) -> bool:
 def _named(part: str, before: RunHeader, after: RunHeader) -> str:
     if part not in ("judge", "model"):
         return ""
-    names = [
-        _judges(header) if part == "judge" else str(header.signature.get("model") or "") for header in (before, after)
-    ]
+    names = [_judges(header) if part == "judge" else str(header.signature.model or "") for header in (before, after)]
     if names[0] == names[1]:
         return ""
     return f" ({names[0][:_MOST_NAMES] or 'none'} -> {names[1][:_MOST_NAMES] or 'none'})"

@@ -245,7 +245,7 @@ class _Again:
         if purchase is None:
             raise RuntimeError("no calls are allowed")
         refuse_self_judged(suite, self._a.header.target)
-        if self._a.header.signature.get("redact") != self._b.header.signature.get("redact"):
+        if self._a.header.signature.redact != self._b.header.signature.redact:
             raise UsageError("A and B redact differently, so A's answers are not sent")
         answers = {row: (sample, truth) for row, sample, _, truth in self._answers(wanted, np.sort(rows))}
         places = [row for row in rows.tolist() if row in answers]
@@ -325,7 +325,7 @@ def newest_run(suite: SuiteModel, store: Store) -> RunHeader:
             f"no run of suite {suite.name} has ended in this store: run it first, or name one: --since RUN"
         )
     ended.sort(key=is_partial)
-    if ended[0].signature.get(TRUTH) == suite.survey.truth_digest:
+    if ended[0].signature.part(TRUTH) == suite.survey.truth_digest:
         return ended[0]
     ids = {case.id for case in suite.cases}
     return next((item for item in ended if not ids.isdisjoint(store.columns(item.id).case_ids)), ended[0])
@@ -336,7 +336,7 @@ def changes_since(suite: SuiteModel, store: Store, header: RunHeader) -> Changes
     reasons = by_state(suite.ledger)
     edits = [*_evaluation(suite, header)]
     partial = False
-    if header.signature.get(TRUTH) != suite.survey.truth_digest:
+    if header.signature.part(TRUTH) != suite.survey.truth_digest:
         then = _truths(store, header)
         partial = len(then) < (header.description.n_cases or 0)
         edits += _truth_edits(suite, then, partial=partial)
@@ -355,10 +355,10 @@ def _evaluation(suite: SuiteModel, header: RunHeader) -> Iterator[Edit]:
     today["max_inconclusive"] = then["max_inconclusive"]
     changes = changed_values(then, today)
     for part in SCORED_BY:
-        before = header.signature.get(part)
-        if before is not None and before != now[part]:
+        before = header.signature.part(part)
+        if before is not None and before != now.part(part):
             values = tuple(filter(is_signed, changes)) if part == "scorers" else ()
-            yield Edit(part, None, before, now[part], values=values)
+            yield Edit(part, None, before, now.part(part), values=values)
     if values := tuple(text for text in changes if not is_signed(text)):
         yield Edit(CRITERIA, None, criteria_digest(then), criteria_digest(today), values=values)
 

@@ -11,7 +11,7 @@ from steelyard.analysis.summary import stored_summary
 from steelyard.engine.plan import Plan, Planned, RunOptions
 from steelyard.frozen import frozen
 from steelyard.loading.chosen_judge import models_of
-from steelyard.records import RunHeader, RunState
+from steelyard.records import RunHeader, RunState, TargetFacts
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.scoring.base import models_asked
@@ -111,7 +111,8 @@ def estimate_run(suite: SuiteModel, store: Store | None, options: RunOptions) ->
     target = open_target(suite.target, TargetContext(suite.folder, suite.answer.schema_data, NamedVariables()))
     asked, parts = list(islice(plan.asks(), _RENDERED)), []
     if not getattr(target, "makes_no_calls", False):
-        same = [run for run in earlier if run.target.get("model") == target.identity().get("model")]
+        identity = TargetFacts.from_data(target.identity())
+        same = [run for run in earlier if run.target.model == identity.model]
         parts = [_variant(suite, target, variant, plan, asked, same, prices) for variant in plan.variants]
     lengths = [part.tokens_out.times(1 / part.calls) for part in parts]
     most = [item.high for item in lengths if item.high is not None]

@@ -47,7 +47,7 @@ from steelyard.loading.load import strict as with_strict_rules
 from steelyard.loading.own_metrics import load_metrics
 from steelyard.metrics.own import with_values
 from steelyard.metrics.run_data import RunData
-from steelyard.records import Mode, RunHeader, RunState
+from steelyard.records import Mode, RunHeader, RunState, Signature, TargetFacts
 from steelyard.redact import redacted_output
 from steelyard.runner.judge_checks import broken_judge_limits, judge_doubts, with_anchors
 from steelyard.runner.spread import spread, spread_scoring
@@ -554,7 +554,7 @@ def _usual_latency(store: Store, header: RunHeader) -> list[float]:
     A function in this process has no line that may be dead: its first calls pay for its imports, so that a run of a few
     cases is slow and every longer one after it would look far too fast.
     """
-    if header.target.get("kind") == "python":
+    if header.target.kind == "python":
         return []
     return store.usual_latency(header.suite_name, header.target, before=header.created_at)
 
@@ -570,7 +570,7 @@ def _refuse_other_suite(suite: SuiteModel, earlier: RunHeader) -> None:
 
 def _refuse_other_redaction(suite: SuiteModel, earlier: RunHeader) -> None:
     """Answers that were kept before they were redacted must not get into another run."""
-    if suite.redactor is None or earlier.signature.get("redact") == digest(suite.redactor.identity()):
+    if suite.redactor is None or earlier.signature.redact == digest(suite.redactor.identity()):
         return
     raise UsageError(
         f"run {earlier.id} was made before the suite redacted as it does now, and its stored answers are not"
@@ -625,7 +625,7 @@ def _header(
     suite: SuiteModel, target: Target, plan: Plan, limits: Limits, options: RunOptions, context: TargetContext
 ) -> RunHeader:
     now = time.time()
-    identity = target.identity()
+    identity = TargetFacts.from_data(target.identity())
     signed = signature(suite, identity, sample=options.selection.sample)
     described = _description(suite, signed, plan.cases()).changed(
         # How the calls were made is in the options of the run.
@@ -656,7 +656,7 @@ def _header(
     )
 
 
-def _description(suite: SuiteModel, signed: dict[str, Any], cases: Iterable[Case]) -> SuiteModel:
+def _description(suite: SuiteModel, signed: Signature, cases: Iterable[Case]) -> SuiteModel:
     """The suite as a run stores it, with what only its cases and its signature say."""
     available = {
         "usual_repeats": suite.repeats,
@@ -669,9 +669,9 @@ def _description(suite: SuiteModel, signed: dict[str, Any], cases: Iterable[Case
     return suite.changed(**available)
 
 
-def _rescored_signature(suite: SuiteModel, earlier: RunHeader) -> dict[str, Any]:
+def _rescored_signature(suite: SuiteModel, earlier: RunHeader) -> Signature:
     """Truth, scorers and rules of today; what was asked of whom is as it was then."""
     asked = suite.judge is not None and any(member.kind != "python" for member in suite.judge.members)
-    judge = earlier.signature.get("judge") if asked else None
+    judge = earlier.signature.judge if asked else None
     then, sample = earlier.signature, earlier.options.sample
-    return signature(suite, earlier.target, prompts=then["prompts"], judge=judge, sample=sample)
+    return signature(suite, earlier.target, prompts=then.prompts, judge=judge, sample=sample)

@@ -61,7 +61,7 @@ def current_suite(header: RunHeader, place: str | SuiteModel | None = None) -> C
         return CurrentSuite(
             None, f"run {header.id}'s suite cannot be read ({_first_line(error)}): `compare --suite PLACE` names it"
         )
-    changed = [part for part in SCORED_BY if now[part] != (header.signature.get(part) or "")]
+    changed = [part for part in SCORED_BY if now.part(part) != (header.signature.part(part) or "")]
     if changed:
         return CurrentSuite(
             None,
@@ -81,7 +81,7 @@ def _judge_of(suite: SuiteModel, header: RunHeader) -> tuple[str, SuiteModel]:
         asked = "" if suite.judge is None else digest(judge_asked(suite.judge, suite.folder))
     except SteelyardError as error:
         return _first_line(error), suite
-    if asked != header.signature.get("judge"):
+    if asked != header.signature.judge:
         return f"the judge of run {header.id} (its model, prompt or rubric) is not in the suite any more", suite
     return "", suite
 

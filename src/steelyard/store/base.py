@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from steelyard.errors import RunTaken
 from steelyard.frozen import frozen, slotted
-from steelyard.records import CallResult, Check, Finding, Item, Judgement, Outcome, PastRun, RunHeader, Sample
+from steelyard.records import (
+    CallResult,
+    Check,
+    Finding,
+    Item,
+    Judgement,
+    Outcome,
+    PastRun,
+    RunHeader,
+    Sample,
+    TargetFacts,
+)
 from steelyard.suite.case import Case, unit_name
 
 if TYPE_CHECKING:
@@ -413,7 +424,7 @@ class Store(Protocol):
         """The first findings of one code, in the order of their samples; those of inconclusive samples left out."""
         ...
 
-    def usual_latency(self, suite: str, target: dict[str, Any], *, before: float) -> list[float]:
+    def usual_latency(self, suite: str, target: TargetFacts, *, before: float) -> list[float]:
         """Median latencies, in seconds from when a call was sent, of the suite's earlier ended runs with the same
         target."""
         ...
@@ -426,7 +437,7 @@ class Store(Protocol):
         """Every lock and removal of a baseline, oldest first."""
         ...
 
-    def runs_of_target(self, target: dict[str, Any]) -> list[PastRun]:
+    def runs_of_target(self, target: TargetFacts) -> list[PastRun]:
         """Every run of a target, oldest first, then those that were deleted."""
         ...
 

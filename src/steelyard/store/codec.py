@@ -3,7 +3,8 @@
 A field that has its default is left out of the JSON, and so is one that is no part of the record's identity
 (`field(compare=False)`). A number that is not finite is nothing: a field falls back to its default or to null, a
 mapping loses the entry. Where such a number means something the type says so (`records.RawFloat`): it is then written
-as the text "NaN", "Infinity" or "-Infinity".
+as the text "NaN", "Infinity" or "-Infinity". A class with `to_data` and `from_data` makes its JSON object
+itself (`records.Signature`).
 
 Text is written so that both databases hold it and give it back unchanged. PostgreSQL cannot hold U+0000, and neither
 database holds a lone surrogate; model output may contain both. Such characters, and the mark itself, are stored as the
@@ -196,6 +197,8 @@ def _form_of(hint: Any) -> _Form:
         return _sequence(_form_of(args[0])) if args[1:] == (...,) else _fixed([_form_of(arg) for arg in args])
     if origin in (dict, Mapping):
         return _mapping(args[1])
+    if hasattr(hint, "from_data"):
+        return _Form({"type": "object"}, lambda value: value.to_data(), hint.from_data)
     if issubclass(hint, StrEnum):
         return _Form({"enum": [member.value for member in hint]}, attrgetter("_value_"), hint)
     if isinstance(hint, type) and is_dataclass(hint):
@@ -536,7 +539,7 @@ def _schema(kind: type[Any]) -> Schema:
 
 def _records_in(hint: Any) -> list[type[Any]]:
     if isinstance(hint, type) and is_dataclass(hint):
-        return [hint]
+        return [] if hasattr(hint, "from_data") else [hint]
     return [record for arg in get_args(hint) for record in _records_in(arg)]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from steelyard.errors import RunNotFound
 from steelyard.frozen import frozen
-from steelyard.records import BASELINE_SIGN, PastRun, RunHeader, RunState
+from steelyard.records import BASELINE_SIGN, PastRun, RunHeader, RunState, Signature, TargetFacts
 from steelyard.store.codec import columns_of, from_row, from_stored, to_json, to_row, to_stored
 from steelyard.store.databases import Session, in_pieces, placeholders
 from steelyard.suite.case import digest
@@ -39,7 +39,7 @@ class BaselineEntry:
     removed: bool = False
     forced: bool = False
     """True when the run was locked although it is INVALID, suspect or partial."""
-    signature: dict[str, Any] = field(default_factory=dict)
+    signature: Signature = Signature()
     """The run's, when it was locked."""
 
 
@@ -115,9 +115,9 @@ def past_run(header: RunHeader, deleted_at: float | None = None) -> PastRun:
     )
 
 
-def runs_of_target(session: Session, target: dict[str, Any]) -> list[PastRun]:
+def runs_of_target(session: Session, target: TargetFacts) -> list[PastRun]:
     """Every run of a target, oldest first, and then those that were deleted."""
-    name = digest(target)
+    name = digest(target.to_data())
     stored = [past_run(from_row(RunHeader, row)) for row in session.execute(_OF_TARGET, (name,))]
     rows = session.execute(f"{_DELETED} WHERE target_digest = ? ORDER BY number", (name,))
     ids = {run.id for run in stored}
@@ -128,7 +128,7 @@ def runs_of_target(session: Session, target: dict[str, Any]) -> list[PastRun]:
 def keep_deleted(session: Session, headers: Iterable[RunHeader]) -> None:
     """Note that runs were deleted now."""
     moment = time.time()
-    rows = [(digest(header.target), *to_row(past_run(header, moment))) for header in headers]
+    rows = [(digest(header.target.to_data()), *to_row(past_run(header, moment))) for header in headers]
     session.insert("deleted_runs", ("target_digest", *columns_of(PastRun)), rows, unless_there=True)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from steelyard.errors import RunNotFound, RunTaken, StoreError, UsageError
-from steelyard.records import BASELINE_SIGN, Item, PastRun, RunHeader, RunState, Sample
+from steelyard.records import BASELINE_SIGN, Item, PastRun, RunHeader, RunState, Sample, TargetFacts
 from steelyard.store import contents, logs
 from steelyard.store.base import Checks, ClaimColumns, Columns, Hit, JudgedSample, Spending
 from steelyard.store.codec import Row, columns_of, from_row, from_stored, to_json, to_row, to_stored
@@ -432,9 +432,9 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
             return findings_of(session, self._number(session, run_id), code, limit)
 
     @_outlasting
-    def usual_latency(self, suite: str, target: dict[str, Any], *, before: float) -> list[float]:
+    def usual_latency(self, suite: str, target: TargetFacts, *, before: float) -> list[float]:
         with self.database.reading() as session:
-            return [row[0] for row in session.execute(_USUAL, (to_stored(suite), digest(target), before))]
+            return [row[0] for row in session.execute(_USUAL, (to_stored(suite), digest(target.to_data()), before))]
 
     @_outlasting
     def log_baseline(self, entry: BaselineEntry) -> None:
@@ -447,7 +447,7 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
             return logs.baseline_entries(session, suite)
 
     @_outlasting
-    def runs_of_target(self, target: dict[str, Any]) -> list[PastRun]:
+    def runs_of_target(self, target: TargetFacts) -> list[PastRun]:
         with self.database.reading() as session:
             return logs.runs_of_target(session, target)
 
@@ -631,7 +631,7 @@ def list_runs(session: Session, suite: str | None, limit: int | None) -> list[Ru
 def run_row(header: RunHeader) -> Row:
     """A header as a row of RUN_COLUMNS."""
     summary, cells = contents.without_cells(header.summary)
-    return (*to_row(replace(header, summary=summary)), digest(header.target), cells)
+    return (*to_row(replace(header, summary=summary)), digest(header.target.to_data()), cells)
 
 
 def _header_from(row: Row) -> RunHeader:

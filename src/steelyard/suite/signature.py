@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from steelyard.plugins import find_callable, place_of, source_digest
-from steelyard.records import DrawnSample
+from steelyard.records import DrawnSample, Signature, TargetFacts
 from steelyard.suite.case import digest
 from steelyard.suite.judge import JudgeModel, Member, dimension_code
 from steelyard.suite.models import SuiteModel
@@ -28,12 +28,12 @@ _NAMED = frozenset({"mode", "members", "rules", "check"})
 
 def signature(
     suite: SuiteModel,
-    target_identity: dict[str, Any],
+    target: TargetFacts = TargetFacts(),  # noqa: B008 - frozen
     *,
     prompts: str | None = None,
     judge: str | None = None,
     sample: DrawnSample | None = None,
-) -> dict[str, Any]:
+) -> Signature:
     """Short hashes by name, the target and its model, and all of it as one line of text.
 
     A change of the cases changes only `cases`, of the truth only `truth`, and so on; `text` changes with any of them.
@@ -50,17 +50,16 @@ def signature(
         "schema": digest(suite.answer.data()),
         "judge": "" if suite.judge is None else judge or digest(judge_asked(suite.judge, suite.folder)),
         "rules": "" if suite.judge is None else digest(judge_read(suite.judge, suite.folder)),
-        "target": digest({name: value for name, value in target_identity.items() if name != "prompts"}),
+        "target": digest({name: value for name, value in target.facts.items() if name != "prompts"}),
     }
     if suite.redactor is not None:
         parts["redact"] = digest(suite.redactor.identity())
     if suite.slices:
         parts["slices"] = digest(list(suite.slices))
-    kind = str(target_identity.get("kind", suite.target.kind))
-    model = target_identity.get("model")
-    named: dict[str, Any] = {"target_kind": kind, "model": model if isinstance(model, str) else None}
+    named: dict[str, Any] = {"target_kind": target.kind or suite.target.kind, "model": target.model}
     drawn = {} if sample is None else {"sample": sample_in_words(sample)}
-    return {**parts, **named, **drawn, "text": " | ".join([_line(parts, named), *drawn.values()])}
+    text = " | ".join([_line(parts, named), *drawn.values()])
+    return Signature.from_data({**parts, **named, **drawn, "text": text})
 
 
 def _scoring(suite: SuiteModel) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from steelyard.errors import Problem, UsageError
 from steelyard.frozen import slotted
 from steelyard.plugins import UserCodeError, checked_call
+from steelyard.records import Signature
 from steelyard.suite.case import MISSING, Case, Getter, compile_path, split_path
 from steelyard.suite.draft import Draft
 from steelyard.suite.judge import JudgeModel
@@ -224,14 +225,14 @@ def newest_first(lines: Iterable[LedgerLine]) -> list[LedgerLine]:
     return sorted(lines, key=lambda line: line.moment)[::-1]
 
 
-def kept_with_a_run(suite: SuiteModel, signature: dict[str, Any]) -> tuple[LedgerLine, ...]:
+def kept_with_a_run(suite: SuiteModel, signature: Signature) -> tuple[LedgerLine, ...]:
     """What a run's description keeps of the ledger: the edits that led to what the run is scored by.
 
     Added cases stay out: a set of cases that was brought in at once would be most of
     every run's header, and no reading rests on why a case is there. So does the content of edits: a run has its cases.
     Of a suggestion stays what it was worth.
     """
-    now: set[State] = {(part, None, signature.get(part)) for part in SCORED_BY}
+    now: set[State] = {(part, None, signature.part(part)) for part in SCORED_BY}
     now |= {(TRUTH, case, digest) for case, digest in suite.survey.noted_truths.items()}
     lines = by_state(suite.ledger).items()
     retained = (line for state, line in lines if state in now and line.before is not None)

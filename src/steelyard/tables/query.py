@@ -131,8 +131,8 @@ def _runs(runs: Sequence[RunHeader]) -> pyarrow.Table:
         "suspect": (pa.list_(pa.string()), lambda run: list(run.suspect)),
         "scored_by": (pa.string(), lambda run: (run.options.imported and run.options.imported.tool) or None),
         "rescored_from": (pa.string(), lambda run: run.rescored_from),
-        "signature": (pa.string(), lambda run: run.signature.get("text")),
-        "target": (pa.string(), lambda run: json.dumps(run.target, ensure_ascii=False)),
+        "signature": (pa.string(), lambda run: run.signature.text),
+        "target": (pa.string(), lambda run: json.dumps(run.target.to_data(), ensure_ascii=False)),
         "version": (pa.string(), lambda run: run.version or None),
     }
     arrays = {name: pa.array([read(run) for run in runs], kind) for name, (kind, read) in columns.items()}

@@ -354,7 +354,7 @@ class NamedVariables(dict[str, str]):
 
 def request_again(header: RunHeader, sample: Sample, case: Case) -> Any:
     """A sample's request as it was sent, as plain data, variables by name; None when it cannot be known."""
-    kind, stored = str(header.target.get("kind")), header.options.asked_by
+    kind, stored = header.target.kind, header.options.asked_by
     folder, schema = Path(header.suite_path).parent, header.description.answer.schema_data
     ask = Request(case.without_truth(), Variant(sample.variant, {}), sample.repeat, case.expected, case.private)
     try:

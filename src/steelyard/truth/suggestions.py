@@ -213,8 +213,8 @@ class _Votes:
         self._add_people([label for label in labels if label.kind == ANSWER], store)
 
     def _add_run(self, store: Store, header: RunHeader) -> None:
-        made = digest([header.signature.get("target"), header.signature.get("prompts")])
-        recorded = header.signature.get("target_kind") == "recorded"
+        made = digest([header.signature.target, header.signature.prompts])
+        recorded = header.signature.target_kind == "recorded"
         for sample, asked in store.samples(header.id):
             call, system = sample.call_result, f"{made} {sample.variant}"
             self.n_answers[header.id] += sample.outcome.conclusive

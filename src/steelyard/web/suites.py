@@ -123,7 +123,7 @@ def blocks(header: RunHeader) -> list[doc.Block]:
         note="in the order of detection: an error that fits several gets the first",
     )
     bands = [(band.name, f">= {fmt.threshold(band.at_least)}") for band in suite.bands]
-    signature = [(part, str(value)) for part, value in header.signature.items() if value and part != "text"]
+    signature = [(part, str(value)) for part, value in header.signature.to_data().items() if value and part != "text"]
     edits = [
         " ".join(str(line[part]) for part in ("at", "by", "what", "case", "reason") if line.get(part))
         for line in map(dict, suite.ledger[-_LAST_EDITS:])

@@ -39,7 +39,12 @@ from steelyard.analysis.compare.slices import cuts, failure_changes
 from steelyard.analysis.compare.unpaired import by_run, corrected_changes
 from steelyard.frozen import frozen
 from steelyard.metrics.expressions import Gate
-from steelyard.metrics.registry import CORRECTED, Aggregate, Compared, metric
+from steelyard.metrics.kinds import Aggregate
+from steelyard.metrics.registry import (
+    CORRECTED,
+    Compared,
+    metric,
+)
 from steelyard.metrics.table import Table, cut
 from steelyard.stats.arrays import Array
 from steelyard.stats.groups import Groups

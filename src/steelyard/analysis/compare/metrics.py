@@ -16,9 +16,17 @@ from steelyard.analysis.compare.findings import Findings
 from steelyard.analysis.compare.model import MetricChange, Moved, NotCompared, lacking
 from steelyard.analysis.compare.pairing import ComparedRun, Pairing
 from steelyard.frozen import frozen
-from steelyard.metrics.aggregate import proportions
 from steelyard.metrics.expressions import parse_gate
-from steelyard.metrics.registry import Aggregate, Compared, Level, Metric, Names, metric, metrics
+from steelyard.metrics.kinds import Aggregate, PairedRows
+from steelyard.metrics.registry import (
+    Compared,
+    Contributions,
+    Level,
+    Metric,
+    Names,
+    metric,
+    metrics,
+)
 from steelyard.stats.arrays import SEED, Array
 from steelyard.stats.groups import Groups
 from steelyard.stats.intervals import ANYWHERE, NOT_NEGATIVE, SHARES, Estimate, Scale, fewest_for
@@ -30,10 +38,6 @@ from steelyard.stats.paired import (
     at_level,
     case_starts,
     holm_steps,
-    paired_mean,
-    paired_quantile,
-    paired_rate,
-    paired_ratio,
 )
 from steelyard.stats.sequential import BoundedMean, bounded_mean, bounded_ratios
 from steelyard.suite.models import Component, MeasureDescription, SuiteModel
@@ -58,7 +62,7 @@ UNTOUCHED = frozenset({"latency", "spending", "failures"})
 class Figure:
     """One figure as a column a side, a value for each pair; NaN where it is not known.
 
-    A ratio of sums has denominators beside it; a quantile says which.
+    A ratio of sums has denominators beside it.
     """
 
     name: str
@@ -70,11 +74,20 @@ class Figure:
     scale: Scale | None = None
     below_a: Array | None = None
     below_b: Array | None = None
-    point: float | None = None
-    rate: bool = False
+    aggregate: Aggregate = Aggregate.MEAN
     at_least_a: Array | None = None
     """Pairs whose value is a lower bound, in A and in B; None where there are none."""
     at_least_b: Array | None = None
+
+    @property
+    def how(self) -> Aggregate:
+        """How its columns are put together."""
+        return self.aggregate if self.below_a is None else Aggregate.RATIO
+
+    @property
+    def point(self) -> float | None:
+        """Which quantile it is; None of what is none."""
+        return self.how.point
 
     def available(self) -> Array:
         """Pairs in which both sides have it."""
@@ -90,7 +103,11 @@ class Figure:
         Both sides are multiplied by the same random numbers: other figures come to others.
         """
         below = (self.below_a, self.below_b)
-        if self.point is not None or not len(rows) or any(item is not None and np.ptp(item[rows]) for item in below):
+        if (
+            not (self.how.is_mean or self.how.of_sums)
+            or not len(rows)
+            or any(item is not None and np.ptp(item[rows]) for item in below)
+        ):
             return None
         sides = [taken(column, rows) for column in (self.a, self.b)]
         mean = sum(float(np.mean(side)) for side in sides) / len(sides)
@@ -154,17 +171,11 @@ class Cut:
         at_least = figure.at_least_b if second else figure.at_least_a
         values = np.where(available, column, np.nan)
         if below is not None:
-            scale = SHARES if figure.unit == "share" else NOT_NEGATIVE
             below = np.where(available, below, np.nan)
-            ratios = proportions(self.groups, values, below, scale)
-            return [replace(item, numerator=None, denominator=None, mean_of=None) for item in ratios]
-        if figure.point is not None:
-            return [row[0] for row in self.groups.quantiles(values, [figure.point], at_least)]
-        if figure.rate:
-            hits = np.where(available, values, -1).astype(np.int8) - 1
-            return [row[0] for row in self.groups.rates(self.groups.labelled(hits), 1, available)]
-        unbounded = ANYWHERE if figure.unit == "points" else NOT_NEGATIVE
-        return self.groups.means(values, figure.scale or unbounded, at_least)
+            scale = SHARES if figure.unit == "share" else NOT_NEGATIVE
+        else:
+            scale = figure.scale or (ANYWHERE if figure.unit == "points" else NOT_NEGATIVE)
+        return list(figure.how.estimate(Contributions(values, below, at_least=at_least), self.groups, scale))
 
     def _change(self, figure: Figure, available: Array, group: int, a: Estimate, b: Estimate) -> MetricChange:
         rows = self.rows[group]
@@ -202,22 +213,15 @@ def _paired(figure: Figure, rows: Array, unit: Array) -> Paired:
     a, b, starts = taken(figure.a, rows), taken(figure.b, rows), case_starts(unit)
     if not len(rows):
         return Paired(None, 0)
-    if figure.below_a is not None and figure.below_b is not None:
-        below = (taken(figure.below_a, rows), taken(figure.below_b, rows))
-        sums = [np.add.reduceat(item, starts) for item in (a, below[0], b, below[1])]
-        return paired_ratio((sums[0], sums[1]), (sums[2], sums[3]))
-    if figure.point is not None:
-        return paired_quantile(a, b, unit, figure.point)
-    if figure.rate and len(starts) == len(rows):
-        return paired_rate(a, b)
+    below_a, below_b = (None if item is None else taken(item, rows) for item in (figure.below_a, figure.below_b))
     widest = math.inf if figure.scale is None else figure.scale[1] - figure.scale[0]
-    return paired_mean(np.add.reduceat(b - a, starts), np.diff(np.append(starts, len(rows))), widest)
+    return figure.how.paired_difference(PairedRows(a, b, below_a, below_b, unit, starts, widest))
 
 
 def _bounded(figure: Figure, rows: Array, case: Array) -> BoundedMean | None:
     """The mean difference of cases with what is for sure of it."""
     starts = case_starts(case)
-    if not len(rows) or figure.point is not None:
+    if not len(rows) or not (figure.how.is_mean or figure.how.of_sums):
         return None
     if figure.below_a is not None and figure.below_b is not None:
         columns = (figure.a, figure.below_a, figure.b, figure.below_b)
@@ -322,9 +326,8 @@ def metric_figure(which: Metric, run: ComparedRun, a: Array, b: Array, names: Na
         "group": which.group,
         "unit": _UNITS.get(which.unit, which.unit),
         "better_when": which.better_in(run.suite, names),
-        "scale": (low, high) if math.isfinite(high - low) and which.aggregate is not Aggregate.RATIO else None,
-        "point": which.point if which.aggregate is Aggregate.QUANTILE else None,
-        "rate": which.aggregate is Aggregate.RATE,
+        "scale": (low, high) if math.isfinite(high - low) and not which.aggregate.of_sums else None,
+        "aggregate": which.aggregate.over_pairs,
     }
     return Figure(a=a, b=b, **(declared | more))
 

@@ -104,7 +104,7 @@ class ComparedRun:
     def same_runs(self) -> list[RunHeader]:
         """This run, and the newest other runs that ran the same system on the same samples."""
         mine = self.header
-        if self.store is None or mine.target.get("kind") == "recorded" or answers_from(mine):
+        if self.store is None or mine.target.kind == "recorded" or answers_from(mine):
             return [mine]
         others = (run for run in self.store.runs(mine.suite_name, _LOOKED_AT) if run.id != mine.id)
         sound = (other for other in others if is_reading(other) and not answers_from(other))

@@ -130,8 +130,8 @@ def signed(run: ComparedRun, part: str) -> str | None:
         return run.rescored.parts[part]
     if run.imported and part in _NOT_IN_FILES:
         return None
-    if part in signature:
-        return str(signature[part] or "")
+    if part in signature.to_data():
+        return signature.part(part) or ""
     # Runs of before there were judges had none.
     return "" if part in ("judge", "rules") and run.suite.judge is None else None
 
@@ -238,7 +238,7 @@ def _unknown_cases(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
 
 
 def _subjects(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
-    before, after = (str(run.header.signature.get("model") or "") for run in (a, b))
+    before, after = (run.header.signature.model or "" for run in (a, b))
     another_model = before != after and not any(run.imported and not name for run, name in ((a, before), (b, after)))
     if another_model:
         message = f"the model differs: {before or 'none named'} -> {after or 'none named'}"
@@ -251,7 +251,7 @@ def _subjects(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
     if _one_variant_each(a, b) and a.suite.variant_names != b.suite.variant_names:
         before, after = (run.suite.variant_names[0] or NONE for run in (a, b))
         yield SignatureChange("variant", Part.SUBJECT, f"the variant differs: {before} -> {after}", before, after)
-    settings = [{k: v for k, v in run.header.target.items() if k not in ("model", "prompts")} for run in (a, b)]
+    settings = [{k: v for k, v in run.header.target.facts.items() if k not in ("model", "prompts")} for run in (a, b)]
     if a.imported != b.imported:
         message = f"run {_from_a_file(a)} was imported: cannot tell whether its target and prompts are the same"
         yield _hashed("target", message, a, b)
@@ -264,7 +264,7 @@ def _subjects(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
 
 def _part_of(change: SettingChange, a: ComparedRun, b: ComparedRun) -> str:
     """The part of the signature that a setting is in: `prompts`, `model` or `target`."""
-    names = {name for run in (a, b) for name in run.header.target.get("prompts") or ()}
+    names = {name for run in (a, b) for name in run.header.target.prompts}
     if change.name in names or change.name.startswith("variant "):
         return "prompts"
     return "model" if change.name == "model" else "target"

@@ -293,7 +293,7 @@ def _untested(change: MetricChange, matters: float, reason: str) -> MetricChange
 
 def _why_untested(a: ComparedRun, b: ComparedRun) -> str:
     """Why the runs of the system of A and of that of B cannot be tested; "" when they can."""
-    asked = [(run.header.signature.get("cases"), run.header.options.sample, run.header.n_planned) for run in (a, b)]
+    asked = [(run.header.signature.cases, run.header.options.sample, run.header.n_planned) for run in (a, b)]
     if asked[0] != asked[1]:
         return "other samples were asked: not tested"
     # Of one and the same system nothing says which of the other runs belong to which side.

@@ -21,7 +21,13 @@ from steelyard.analysis.judge.votes import (
 from steelyard.analysis.model import MAX_REBUTTALS, BoundFigure, JudgeFigures, Rebuttal, UsualScore
 from steelyard.failures import failure_reason
 from steelyard.frozen import frozen
-from steelyard.metrics.registry import Aggregate, At, Contributions, Level, Reported
+from steelyard.metrics.kinds import Aggregate
+from steelyard.metrics.registry import (
+    At,
+    Contributions,
+    Level,
+    Reported,
+)
 from steelyard.metrics.run_data import RunData, Thing
 from steelyard.records import Judgement, Mode, Sample, Vote
 from steelyard.scoring.extract import BROKE_OFF

@@ -10,6 +10,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from steelyard.records import Signature, TargetFacts
 from steelyard.report.format import escaped_json
 from steelyard.report.render.github import harmless_json
 from steelyard.suite.files import write_bytes
@@ -34,6 +35,8 @@ def encode(value: Any) -> Any:
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, float):
         return value if math.isfinite(value) else None
+    if isinstance(value, Signature | TargetFacts):
+        return encode(value.to_data())
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return encode_object(value)
     if isinstance(value, Mapping):
