@@ -25,7 +25,7 @@ from steelyard.metrics.registry import (
     Level,
     Metric,
     Reasons,
-    metrics,
+    gate_metrics,
 )
 from steelyard.metrics.table import MISSING
 from steelyard.stats.arrays import Array
@@ -553,7 +553,7 @@ def _changes(comparison: Comparison, metric: str) -> tuple[Gate | None, str, lis
 
 def _asked(metric: str, names: Sequence[str]) -> Gate | None:
     """The metric that is meant; None for a figure that only comparisons have."""
-    renamed = {metric.compared_as: metric.name for metric in metrics().values() if metric.compared_as}
+    renamed = {metric.compared_as: metric.name for metric in gate_metrics().values() if metric.compared_as}
     if metric in names and metric not in renamed:
         head = metric.partition(".")[0]
         if head in ("count", "section") or metric in ("target_failed_rate", "judge_failed_rate"):

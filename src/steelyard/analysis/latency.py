@@ -23,7 +23,7 @@ from steelyard.metrics.registry import (
     Level,
     Metric,
     Reported,
-    metrics,
+    gate_metrics,
 )
 from steelyard.metrics.run_data import RunData
 from steelyard.metrics.table import Table
@@ -238,7 +238,7 @@ def latency_figures(table: Table, overall: Slice, suite: SuiteModel, load: str =
 
 def latency_metrics() -> dict[str, Metric]:
     """Every registered figure of latency, by the last part of its name: `p50`."""
-    return {item.name.removeprefix("latency."): item for item in metrics().values() if item.group == "latency"}
+    return {item.name.removeprefix("latency."): item for item in gate_metrics().values() if item.group == "latency"}
 
 
 def percentiles(*, compared: bool = False) -> list[str]:

@@ -23,7 +23,7 @@ from steelyard.metrics.kinds import Aggregate
 from steelyard.metrics.registry import (
     Compared,
     Level,
-    metrics,
+    gate_metrics,
 )
 from steelyard.stats.intervals import fewest_for
 from steelyard.stats.paired import FEWEST_FOR_QUANTILES, holm, least_p
@@ -62,7 +62,7 @@ def reach(rule: Rule, settings: AlertSettings, suite: SuiteModel) -> Reach:
     if never := _nothing_to_find(rule, suite) or _too_strict(rule, settings):
         return Reach(never)
     samples, metric = suite.survey.n * max(1, len(suite.variants)) * suite.repeats, getattr(rule, "metric", "")
-    known, limits = metrics().get(metric), []
+    known, limits = gate_metrics().get(metric), []
     if isinstance(rule, NewFinding | NewConfusion) and rule.samples > samples:
         limits.append(f"it asks for {rule.samples:,} samples, and a run has {samples:,} by the suite's repeats")
     if known is not None and known.point is not None and samples < fewest_for(known.point):

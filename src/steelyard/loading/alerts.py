@@ -17,7 +17,7 @@ from steelyard.errors import SuiteError
 from steelyard.frozen import frozen
 from steelyard.metrics.expression_checks import SuiteNames, missing_name
 from steelyard.metrics.expressions import EVERY, baseline_name_problem, parse_gate, parse_metric, read_difference
-from steelyard.metrics.registry import metrics
+from steelyard.metrics.registry import gate_metrics
 from steelyard.records import BASELINE_SIGN
 from steelyard.suite.draft import Draft
 from steelyard.suite.values import Share
@@ -155,7 +155,7 @@ class LatencyRise(_Rule):
     def _is_a_latency(cls, text: str) -> str:
         names = [
             metric.name
-            for metric in metrics().values()
+            for metric in gate_metrics().values()
             if metric.group == "latency" and (metric.point is not None or metric.aggregate.is_mean)
         ]
         if text not in names:

@@ -46,13 +46,13 @@ repeats of a case count once."""
 
 
 def figures(data: RunData, factor: str, level: Level) -> Iterator[Hit]:
-    """Every metric of one level that a run has, in every group of a factor."""
+    """Every metric of samples or of cells that a run has, in every group of a factor."""
     groups = data.groups[factor] if level is Level.SAMPLE else data.cells.groups[factor]
     ranges = Ranges(data, factor, level)
     families: dict[Callable[[RunData], Labels], list[Metric]] = {}
     by_function: dict[object, list[tuple[Metric, Names]]] = {}
     for metric in metrics().values():
-        if metric.level is not level or metric.derived:
+        if metric.level is not level or metric.derived or metric.listed or (factor and not metric.sliced):
             continue
         if metric.labels is not None:
             families.setdefault(metric.labels, []).append(metric)
@@ -69,7 +69,28 @@ def figures(data: RunData, factor: str, level: Level) -> Iterator[Hit]:
         contributions = metric.contributions(data, names)
         units = groups.count_cases(contributions.decided)
         for metric, names, column in _together(same, contributions, groups, data):
-            yield metric, names, ranges.with_range(metric, names, contributions, column), units
+            # What missing rows could change decides gates alone.
+            ranged = ranges.with_range(metric, names, contributions, column) if metric.gate else column
+            yield metric, names, ranged, units
+
+
+def row_figures(data: RunData, level: Level) -> Iterator[Hit]:
+    """Every metric of votes, claims or labels that a run has, over the whole run; rows of one case are one cluster."""
+    for metric in metrics().values():
+        if metric.level is not level or metric.listed:
+            continue
+        for names in [()] if metric.all_names is None else metric.all_names(data):
+            contributions = metric.contributions(data, names)
+            groups = row_groups(data, contributions)
+            column = list(aggregate(metric.aggregate, contributions, groups, metric.ends(data, names)))
+            yield metric, names, column, groups.count_cases(contributions.decided)
+
+
+def row_groups(data: RunData, contributions: Contributions) -> Groups:
+    """Votes, claims or labels as one group: a row belongs to the case, or cluster of cases, of its sample."""
+    n = len(contributions.values)
+    sample = np.zeros(n, dtype=int) if contributions.sample is None else contributions.sample
+    return Groups([""], np.zeros(n, dtype=np.int8), data.table.unit[sample], absent=contributions.n_absent)
 
 
 def _family(metric: Metric, labels: Labels, groups: Groups, ranges: Ranges) -> Iterator[Hit]:

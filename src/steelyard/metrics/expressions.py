@@ -21,7 +21,7 @@ from dataclasses import field, replace
 from decimal import Decimal
 
 from steelyard.frozen import frozen
-from steelyard.metrics.registry import Compared, Metric, Names, find, metric, metrics, spell
+from steelyard.metrics.registry import Compared, Metric, Names, find, gate_metrics, metric, spell
 from steelyard.suite.case import path_step
 from steelyard.suite.values import SLICED
 from steelyard.suite.yaml import listed, meant
@@ -303,7 +303,7 @@ def parse_gate(text: str, kind: str = "gate") -> Gate:
     hint = '; a name that holds a dot is quoted: tag."a.b".average' if factor else ""
     named = find(spelled)
     if named is None:
-        unknown = _no_metric(spelled, metrics())
+        unknown = _no_metric(spelled, gate_metrics())
         if len(spelled) == 1 and not unknown.endswith("?"):
             hint = hint or "; a component's figures are named as score.<component>.average"
         raise ValueError(f"{label}: {unknown}{hint}")
@@ -366,7 +366,7 @@ def parse_metric(text: str, kind: str = "metric") -> Gate:
 
 def asked_metric(text: str, there: Iterable[str] | None = None) -> Gate:
     """The metric that a person asked for, alone or in a whole gate; the message lists what is `there`, usually all."""
-    listing = ", ".join(metrics() if there is None else there)
+    listing = ", ".join(gate_metrics() if there is None else there)
     if not text.strip():
         raise ValueError(f"metric {text!r} is no name; there are: {listing}")
     try:

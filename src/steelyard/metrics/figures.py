@@ -135,8 +135,8 @@ def run_figures(data: RunData) -> Figures:
 
 
 def hits(data: RunData, factor: str) -> list[Hit]:
-    """Every metric of samples and cells in every group of a factor, computed once."""
-    from steelyard.metrics.aggregate import figures
+    """Every metric in every group of a factor, computed once; of votes, claims and labels, in the whole run."""
+    from steelyard.metrics.aggregate import figures, row_figures
     from steelyard.metrics.registry import Level
 
     computed = data.once(_computed)
@@ -144,6 +144,8 @@ def hits(data: RunData, factor: str) -> list[Hit]:
         has_cells = data.clean_repeats is not None or data.stability is not None
         levels = [Level.SAMPLE, Level.CELL] if has_cells else [Level.SAMPLE]
         computed[factor] = [hit for level in levels for hit in figures(data, factor, level)]
+        if not factor:
+            computed[factor] += [hit for level in data.row_levels for hit in row_figures(data, level)]
     return computed[factor]
 
 

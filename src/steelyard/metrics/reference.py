@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from steelyard.metrics.registry import Metric, Reported, metrics, reported
+from steelyard.metrics.registry import Metric, Reported, gate_metrics, reported
 
 _MARKS = re.compile(r"(<!-- (metrics|reported): begin -->\n).*?(<!-- \2: end -->)", re.S)
 _UNITS = {"s": "seconds", "cost": "the suite's currency"}
@@ -35,7 +35,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def table() -> str:
     """Every metric of the product that a gate can name, one line each."""
     head = ("metric", "what it is", "unit", "better", "formula", "counted over")
-    return _table(head, (_row(metric) for metric in metrics().values() if not metric.own))
+    return _table(head, (_row(metric) for metric in gate_metrics().values() if not metric.own))
 
 
 def _row(metric: Metric) -> Sequence[str]:

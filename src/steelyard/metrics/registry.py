@@ -7,7 +7,7 @@ how that is put together, and one function that gives the contributions. Adding 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from enum import StrEnum
 from functools import cache
@@ -46,6 +46,8 @@ class Level(StrEnum):
     """One member's scores for a text in one judging repeat."""
     CLAIM = "claim"
     """One thing that an answer says with a confidence."""
+    LABEL = "label"
+    """What people say of one text, next to what the judge says of it."""
 
 
 class Compared(StrEnum):
@@ -68,6 +70,8 @@ class Contributions:
     """What every row brings into a metric; NaN where it is not in it, for the reason that `excluded` gives."""
 
     values: Array
+    sample: Array | None = None
+    """By row, its sample, where rows are votes, claims or labels; None where rows are samples or cells."""
     below: Array | None = None
     """Of a ratio, the denominators."""
     ratios: tuple[tuple[Array, Array], ...] = ()
@@ -162,6 +166,12 @@ class Metric:
     contributions: Contribute
     better: Better | Callable[[SuiteModel, Names], Better] = "higher"
     level: Level = Level.SAMPLE
+    gate: bool = True
+    """Whether gates, alerts and experiments can name it; False: it is only reported."""
+    sliced: bool = True
+    """Whether slices have it, too; False: only the whole run has."""
+    listed: bool = False
+    """Whether it is of one entry of a list (a case, a sample): such figures are computed when somebody asks for one."""
     of: str = ""
     """What `n` counts; usually the level."""
     stands_on: str = ""
@@ -339,7 +349,10 @@ def reported() -> Sequence[tuple[Reported, ...]]:
     return _REPORTED
 
 
-_MODULES = ("samples", "cells", "stability")
+_FOR_GATES = ("steelyard.metrics.samples", "steelyard.metrics.cells", "steelyard.metrics.stability")
+"""The modules that register what gates can name: few, since reading a suite loads them."""
+_REPORTED_ONLY: tuple[str, ...] = ()
+"""The modules that register what is only reported; by name, since they stand above this package."""
 _METRICS: dict[str, Metric] = {}
 
 
@@ -357,28 +370,40 @@ def unregister(name: str) -> None:
 
 
 @cache
-def _load() -> None:
-    for name in _MODULES:
-        import_module(f"steelyard.metrics.{name}")
+def _load(modules: tuple[str, ...]) -> None:
+    for name in modules:
+        import_module(name)
+
+
+def _registered(*, gates_only: bool) -> Iterator[Metric]:
+    _load(_FOR_GATES if gates_only else (*_FOR_GATES, *_REPORTED_ONLY))
+    return (metric for metric in _METRICS.values() if metric.gate or not gates_only)
 
 
 def metrics() -> dict[str, Metric]:
     """All metrics by name, those of samples first."""
-    _load()
+    return _by_level(_registered(gates_only=False))
+
+
+def gate_metrics() -> dict[str, Metric]:
+    """The metrics that a gate can name, those of samples first."""
+    return _by_level(_registered(gates_only=True))
+
+
+def _by_level(metrics: Iterable[Metric]) -> dict[str, Metric]:
     levels = list(Level)
-    return dict(sorted(_METRICS.items(), key=lambda item: levels.index(item[1].level)))
+    return {metric.name: metric for metric in sorted(metrics, key=lambda metric: levels.index(metric.level))}
 
 
 def metric(pattern: str) -> Metric:
     """The metric of that name or pattern."""
-    _load()
-    return _METRICS[pattern]
+    _load(_FOR_GATES)
+    return _METRICS[pattern] if pattern in _METRICS else metrics()[pattern]
 
 
-def find(parts: Sequence[str]) -> tuple[Metric, dict[str, str]] | None:
+def find(parts: Sequence[str], *, gates_only: bool = True) -> tuple[Metric, dict[str, str]] | None:
     """The metric that these parts of a name spell, and what fills its angle brackets; literal spellings win."""
-    _load()
-    return spell(parts, sorted(_METRICS.values(), key=lambda metric: metric.name.count("<")))
+    return spell(parts, sorted(_registered(gates_only=gates_only), key=lambda metric: metric.name.count("<")))
 
 
 class Named(Protocol):

@@ -25,7 +25,7 @@ from steelyard.frozen import frozen
 from steelyard.loading.own_metrics import load_metrics
 from steelyard.metrics.expression_checks import missing_name
 from steelyard.metrics.expressions import EVERY, Gate, asked_metric, is_factor, parse_repeats, split_sides
-from steelyard.metrics.registry import At, Key, Level, Reported, metrics, reported
+from steelyard.metrics.registry import At, Key, Level, Reported, gate_metrics, reported
 from steelyard.metrics.run_data import RunData
 from steelyard.records import RunHeader, Sample
 from steelyard.report import run
@@ -344,7 +344,7 @@ def gate_figures(report: Report, data: RunData) -> Iterator[Named]:
 
 def _of_slice(part: Slice, data: RunData) -> Iterator[Named]:
     """Every metric that a slice has, and its place there."""
-    for metric in metrics().values():
+    for metric in gate_metrics().values():
         for names in [()] if metric.all_names is None else metric.all_names(data):
             path = metric.place_of(names)
             at: Any = getattr(part, path[0])

@@ -24,8 +24,8 @@ from steelyard.metrics.registry import (
     Level,
     Metric,
     Names,
+    gate_metrics,
     metric,
-    metrics,
 )
 from steelyard.stats.arrays import SEED, Array
 from steelyard.stats.groups import Groups
@@ -374,7 +374,7 @@ class SharedFigures:
     def latencies(self) -> Iterator[Figure]:
         """The figures of latency, over `Pairing.of_calls`: a call that timed out is a lower bound, and has no score."""
         calls = self._pairing.of_calls
-        for item in metrics().values():
+        for item in gate_metrics().values():
             if item.group != "latency" or item.compared is not Compared.PAIRS:
                 continue
             a, b = (item.contributions(run.data, ()) for run in (self._a, self._b))
@@ -424,7 +424,7 @@ class SharedFigures:
 
     def _spending(self) -> Iterator[Figure]:
         """Cost and tokens, as far as both runs have them."""
-        for item in metrics().values():
+        for item in gate_metrics().values():
             if item.group == "spending" and item.compared is Compared.PAIRS:
                 figure = self.of_metric(item)
                 if not self._neither(figure.name, "", figure.a, figure.b):
@@ -432,7 +432,7 @@ class SharedFigures:
 
     def _added(self) -> Iterator[Figure]:
         """Metrics that are neither the product's own tables nor means of several ratios."""
-        for item in metrics().values():
+        for item in gate_metrics().values():
             if item.place or item.compared is not Compared.PAIRS or item.level is not Level.SAMPLE:
                 continue
             sides = [[()] if item.all_names is None else item.all_names(run.data) for run in (self._a, self._b)]
