@@ -70,8 +70,6 @@ class Contributions:
     """What every row brings into a metric; NaN where it is not in it, for the reason that `excluded` gives."""
 
     values: Array
-    sample: Array | None = None
-    """By row, its sample, where rows are votes, claims or labels; None where rows are samples or cells."""
     below: Array | None = None
     """Of a ratio, the denominators."""
     ratios: tuple[tuple[Array, Array], ...] = ()
@@ -98,6 +96,8 @@ class Contributions:
     """How the value of a row came about, in words."""
     key: Callable[[int], Key] | None = None
     """Of a metric that is only reported, where each row comes from."""
+    sample: Array | None = None
+    """By row, its sample, where rows are votes, claims or labels; None where rows are samples or cells."""
     n_absent: int = 0
     """Of a metric that is only reported, how many rows were planned and are missing."""
 
