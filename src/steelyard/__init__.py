@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from steelyard.analysis.model import Summary
     from steelyard.api import Suite, import_run, run_suite, scorers
     from steelyard.auditing.operations import audit
     from steelyard.comparing.operations import compare
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from steelyard.judging.evidence import Checked, quoted
     from steelyard.loading.json_schema import suite_schema
     from steelyard.loading.load import load_suite, with_target
+    from steelyard.metrics.figures import Figures
     from steelyard.metrics.own import Samples, metric
     from steelyard.records import Check, CheckState, Claim, Finding, Mark, RunHeader, Sample
     from steelyard.results.operations import gate, rescore
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from steelyard.scoring.base import MeanMeasure, Measure, Reading, Scorer
     from steelyard.scoring.items.boxes import read_box
     from steelyard.scoring.items.groups import group_boxes
+    from steelyard.stats.intervals import Estimate
     from steelyard.store.base import RecordedRun, RecordedSample
     from steelyard.suite.case import Attachment, Case
     from steelyard.targets.base import Request, Response, Target, TargetContext
@@ -39,8 +42,10 @@ __all__ = [
     "CheckState",
     "Checked",
     "Claim",
+    "Estimate",
     "Experiment",
     "FailureCause",
+    "Figures",
     "Finding",
     "Mark",
     "MeanMeasure",
@@ -63,6 +68,7 @@ __all__ = [
     "SteelyardError",
     "Suite",
     "SuiteError",
+    "Summary",
     "Target",
     "TargetContext",
     "TargetFailure",
@@ -115,7 +121,9 @@ _HOMES = {
     "Checked": "steelyard.judging.evidence",
     "quoted": "steelyard.judging.evidence",
     "Experiment": "steelyard.experiments.assignment",
+    "Estimate": "steelyard.stats.intervals",
     "FailureCause": "steelyard.failures",
+    "Figures": "steelyard.metrics.figures",
     "failure_causes": "steelyard.failures",
     "Finding": "steelyard.records",
     "Mark": "steelyard.records",
@@ -134,6 +142,7 @@ _HOMES = {
     "SteelyardError": "steelyard.errors",
     "Suite": "steelyard.api",
     "SuiteError": "steelyard.errors",
+    "Summary": "steelyard.analysis.model",
     "TargetContext": "steelyard.targets.base",
     "Target": "steelyard.targets.base",
     "TargetFailure": "steelyard.errors",

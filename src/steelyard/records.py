@@ -753,6 +753,8 @@ class RunFacts:
     """The digest of what decides and is not in the signature: gates, criteria, limits, repeats and prices."""
     earlier: EarlierRuns | None = None
     """None while the run has not ended."""
+    all_cached: bool = False
+    """Whether every answer of an ended run came from the cache."""
     changed: tuple[CriteriaChanges, ...] = ()
     """Since the run before this one, and since the baselines that it was compared with."""
 
@@ -775,7 +777,6 @@ class RunHeader:
     verdict: Verdict | None = None
     suspect: tuple[str, ...] = ()
     rescored_from: str | None = None
-    summary: dict[str, Any] | None = None
     version: str = ""
 
     @cached_property

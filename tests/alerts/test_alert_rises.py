@@ -1,14 +1,12 @@
 """Latency and cost compared with earlier runs, by their kept figures alone."""
 
-from dataclasses import asdict
-
 import pytest
 
-from parts.histories import made_run
+from parts.histories import StoredFigures, made_run
 from parts.nightly import settings
+from parts.slices import a_slice, a_summary
 from steelyard.alerts.evaluate import readings_of
 from steelyard.alerts.evidence import Evidence, State
-from steelyard.analysis.model import Slice, Summary
 from steelyard.records import Load, RunFacts
 from steelyard.stats.intervals import Estimate
 from steelyard.store.logs import AlertRecord
@@ -16,7 +14,7 @@ from steelyard.store.logs import AlertRecord
 LOAD = Load(8)
 
 
-class Runs:
+class Runs(StoredFigures):
     """A store of headers alone."""
 
     def __init__(self, *headers):
@@ -31,18 +29,18 @@ class Runs:
 
 def run(number, p95, n=50, cost=None, load=LOAD):
     p95_told = Estimate(None, 0) if p95 is None else Estimate(p95, n, 0, p95 - 0.05, p95 + 0.05)
-    part = Slice(
-        factor="",
-        name="",
-        n_planned=n,
+    part = a_slice(
+        "",
+        "",
+        n,
         outcomes={"scored": n},
         average=Estimate(0.9, n),
         median=Estimate(0.9, n),
         pass_rate=Estimate(0.9, n),
         latency={"p95": p95_told},
-        totals={} if cost is None else {"cost": Estimate(cost, n)},
+        **({} if cost is None else {"cost_total": Estimate(cost, n)}),
     )
-    return made_run(number, options=RunFacts(load=load), summary=asdict(Summary("", part)))
+    return made_run(number, options=RunFacts(load=load), summary=a_summary("", part))
 
 
 def reading(rule, *runs, **window):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,11 +11,12 @@ from scipy import stats
 from parts.columns import Made
 from parts.compared import ONE_AB, arm_of_experiment, compared
 from parts.lengths import simulations
+from parts.slices import a_slice, a_summary
 from steelyard.analysis.compare.against import Against
 from steelyard.analysis.compare.compare import compare
 from steelyard.analysis.compare.model import Moved
 from steelyard.analysis.compare.unpaired import difference_of_runs
-from steelyard.analysis.model import Slice, Summary
+from steelyard.analysis.stored import stored_form
 from steelyard.decide.relative_gates import relative_results
 from steelyard.metrics.expressions import parse_gate
 from steelyard.records import Load, RunFacts, RunState, TargetFacts, Verdict
@@ -105,10 +106,11 @@ def stored(store, name, seconds, *, system="", signed=None, **more):
         run = run_of([value] * 12, id=f"{name}-{number}", signature=signature, **more)
         figure = Estimate(value, 12)
         points = dict.fromkeys(("p50", "p95", "mean"), figure)
-        part = Slice("", "", 12, {}, figure, figure, figure, latency=points, totals={"cost": Estimate(12 * value, 12)})
-        header = replace(run.header, summary=asdict(Summary("", part)), target=TargetFacts({"kind": "http"}))
+        cost = Estimate(12 * value, 12)
+        part = a_slice("", "", 12, average=figure, median=figure, pass_rate=figure, latency=points, cost_total=cost)
+        header = replace(run.header, target=TargetFacts({"kind": "http"}))
         store.create_run(replace(header, state=RunState.RUNNING))
-        store.update_run(header)
+        store.update_run(header, stored_form(a_summary("", part)))
     return replace(run, header=header, store=store)
 
 

@@ -198,7 +198,7 @@ class TestCounts:
             ("tag", "t"): (0.5, 4),
             ("tag", "s"): (0.5, 2),
         }
-        assert summary.overall.over_repeats["cases.passed"].value == 0.5
+        assert summary.overall["cases.passed"].value == 0.5
 
 
 class TestRepeats:

@@ -60,7 +60,7 @@ class TestMended:
     def test_an_error_that_costs_nothing_leaves_the_average_as_it_is(self) -> None:
         summary = summary_of(only_name("a", 0.6, EXTRA), only_name("b", 0.7, EXTRA, EXTRA))
         (found,) = summary.codes
-        assert (found.code, found.gain, found.if_fixed) == ("EXTRA", 0.0, summary.overall.average)
+        assert (found.code, found.gain, found.if_fixed) == ("EXTRA", 0.0, summary.overall["average"])
 
     def test_an_answer_that_cannot_be_read_would_be_worth_one_at_most(self) -> None:
         unread = Made("m", 0.0, "malformed", findings=(("FORMAT", "", 1.0),))
@@ -153,8 +153,8 @@ class TestPriorities:
 def test_a_slice_says_in_how_many_samples_each_code_was_found() -> None:
     made = [only_name("a", 0.6, MISS, MISS, EXTRA, category="x"), only_name("b", 0.9, MISS, category="y")]
     summary = summary_of(*made)
-    assert summary.overall.finding_samples == {"EXTRA": 1, "MISS": 2}
-    assert summary.overall.findings == {"EXTRA": 1, "MISS": 3}
+    assert summary.overall.counts("findings.<code>.samples") == {"EXTRA": 1, "MISS": 2}
+    assert summary.overall.counts("findings.<code>") == {"EXTRA": 1, "MISS": 3}
     assert {each.name: each.finding_samples for each in summary.slices["category"]} == {
         "x": {"EXTRA": 1, "MISS": 1},
         "y": {"MISS": 1},

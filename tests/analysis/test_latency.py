@@ -75,7 +75,7 @@ class TestSpread:
         assert found is not None
         assert (found.overall.n, found.overall["min"], [cell.case_id for cell in found.cells]) == (1, 2.0, ["a"])
         assert figures_of(cached, untimed) is None
-        assert summarise(columns([cached]), suite()).overall.latency["p50"].value is None
+        assert summarise(columns([cached]), suite()).overall["latency.p50"].value is None
 
     def test_first_bytes_and_waits_are_of_answered_calls_that_have_them(self) -> None:
         found = figures_of(

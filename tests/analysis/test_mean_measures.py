@@ -31,7 +31,7 @@ def counted(case: str, **pairs: tuple[int, int]) -> Made:
 
 
 def macro_of(*made: Made) -> Estimate:
-    return summary_of(*made).overall.measures["name"]["macro"]
+    return summary_of(*made).overall["score.name.macro"]
 
 
 def test_every_ratio_counts_the_same_and_a_ratio_of_nothing_not_at_all() -> None:

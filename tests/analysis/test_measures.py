@@ -22,7 +22,7 @@ def summary_of(*made: Made, **changes: object) -> Summary:
 
 
 def text_of(*made: Made) -> Estimate:
-    return summary_of(*made).overall.measures["name"]["text"]
+    return summary_of(*made).overall["score.name.text"]
 
 
 def counted(case: str, read: int, visible: int, **changes: object) -> Made:
@@ -42,17 +42,17 @@ class TestValue:
 
     def test_beside_it_stands_the_ratio_over_answers_that_could_be_read(self) -> None:
         made = [counted("a", 8, 10), counted("b", 9, 10), counted("c", 0, 10, outcome="malformed")]
-        found = summary_of(*made).overall.measures["name"]
+        found = summary_of(*made).overall.each("score.<component>.<measure>", "name")
         assert (found["text"].value, found["text"].n) == (pytest.approx(17 / 30), 3)
         readable = found["text.readable"]
         assert (readable.numerator, readable.denominator) == (17, 20)
         assert (readable.n, readable.n_missing) == (2, 1)
         # Without malformed answers both are one.
-        assert summary_of(*made[:2]).overall.measures["name"].keys() == {"text"}
+        assert summary_of(*made[:2]).overall.each("score.<component>.<measure>", "name").keys() == {"text"}
 
     def test_what_was_not_counted_or_is_inconclusive_is_missing(self) -> None:
         made = [counted("a", 5, 10), counted("b", 9, 10, outcome="judge_failed"), Made("c", 0.5, parts={"name": 0.5})]
-        found = summary_of(*made, n_planned=5).overall.measures["name"]["text"]
+        found = summary_of(*made, n_planned=5).overall["score.name.text"]
         assert (found.value, found.n, found.n_missing) == (0.5, 1, 4)
 
     def test_a_ratio_of_nothing_is_not_available(self) -> None:

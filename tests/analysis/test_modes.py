@@ -32,20 +32,24 @@ MIXED = [read("a", 0.8, 4.0), read("b", 0.4, 2.0), read("c", 1.0, 5.0, findings=
 class TestSetAside:
     def test_another_mode_is_in_no_figure_and_counted_as_missing(self) -> None:
         overall = summary_of(MIXED, ["model", "model", "basic"]).overall
-        assert (overall.average.value, overall.average.n, overall.average.n_missing) == (pytest.approx(0.6), 2, 1)
-        assert (overall.median.value, overall.median.n_missing) == (pytest.approx(0.6), 1)
-        assert (overall.pass_rate.value, overall.pass_rate.n, overall.pass_rate.n_missing) == (0.5, 2, 1)
-        assert (overall.components["tone"].value, overall.components["tone"].n_missing) == (3.0, 1)
-        assert overall.findings == {}
-        assert overall.finding_rates["TONE"] == replace(overall.finding_rates["TONE"], value=0.0, n=2, n_missing=1)
-        assert overall.bands["Good"].n == 2
+        assert (overall["average"].value, overall["average"].n, overall["average"].n_missing) == (
+            pytest.approx(0.6),
+            2,
+            1,
+        )
+        assert (overall["median"].value, overall["median"].n_missing) == (pytest.approx(0.6), 1)
+        assert (overall["pass_rate"].value, overall["pass_rate"].n, overall["pass_rate"].n_missing) == (0.5, 2, 1)
+        assert (overall["score.tone.points"].value, overall["score.tone.points"].n_missing) == (3.0, 1)
+        assert overall.counts("findings.<code>") == {}
+        assert overall["findings.TONE.rate"] == replace(overall["findings.TONE.rate"], value=0.0, n=2, n_missing=1)
+        assert overall["band.Good"].n == 2
 
     def test_it_is_inconclusive_beside_what_the_target_did(self) -> None:
         overall = summary_of(MIXED, ["model", "model", "basic"]).overall
-        assert (overall.outcomes, overall.excluded) == ({"scored": 3}, 1)
-        assert overall.outcome_rates["inconclusive"].value == pytest.approx(1 / 3)
-        assert overall.outcome_rates["scored"].value == pytest.approx(2 / 3)
-        assert overall.outcome_rates["malformed"].n == 2
+        assert (overall.outcomes, overall.count("outcomes.excluded")) == ({"scored": 3}, 1)
+        assert overall["inconclusive_rate"].value == pytest.approx(1 / 3)
+        assert overall["scored_rate"].value == pytest.approx(2 / 3)
+        assert overall["malformed_rate"].n == 2
 
     def test_slices_count_their_own(self) -> None:
         made = [replace(each, category="x" if each.case == "c" else "y") for each in MIXED]
@@ -55,29 +59,29 @@ class TestSetAside:
 
     def test_a_run_of_rules_sets_a_model_aside(self) -> None:
         overall = summary_of(MIXED, ["rules", "model", "rules"], mode="rules").overall
-        assert (overall.average.value, overall.excluded) == (pytest.approx(0.9), 1)
+        assert (overall["average"].value, overall.count("outcomes.excluded")) == (pytest.approx(0.9), 1)
 
     def test_a_score_without_a_mode_in_a_judged_run_is_not_believed(self) -> None:
-        assert summary_of(MIXED, ["model", "model", None]).overall.excluded == 1
+        assert summary_of(MIXED, ["model", "model", None]).overall.count("outcomes.excluded") == 1
 
     def test_when_no_sample_is_in_the_main_mode_there_is_no_average(self) -> None:
         overall = summary_of(MIXED, ["basic", "basic", "basic"]).overall
-        assert overall.average == Estimate(None, 0, 3)
-        assert overall.excluded == 3
+        assert overall["average"] == Estimate(None, 0, 3)
+        assert overall.count("outcomes.excluded") == 3
 
     def test_a_malformed_answer_never_came_before_a_judge_and_stays_a_zero(self) -> None:
         overall = summary_of([*MIXED[:2], Made("d", None, "malformed")], ["model", "model", None]).overall
-        assert (overall.average.value, overall.excluded) == (pytest.approx(0.4), 0)  # 0.8, 0.4, 0
+        assert (overall["average"].value, overall.count("outcomes.excluded")) == (pytest.approx(0.4), 0)  # 0.8, 0.4, 0
 
     def test_a_run_without_a_judge_is_as_before(self) -> None:
         given = replace(columns(MIXED), mode=np.array([-1, -1, -1]), modes=[])
         plain = {key: value for key, value in judged_suite().items() if key != "judge"}
         summary = summarise(given, plain)
-        assert (summary.overall.average.n, summary.overall.excluded, summary.modes) == (3, 0, {})
+        assert (summary.overall["average"].n, summary.overall.count("outcomes.excluded"), summary.modes) == (3, 0, {})
         assert summarise(columns(MIXED), plain) == summary
 
     def test_columns_that_know_nothing_of_modes_set_nothing_aside(self) -> None:
-        assert summarise(columns(MIXED), judged_suite()).overall.average.n == 3
+        assert summarise(columns(MIXED), judged_suite()).overall["average"].n == 3
 
 
 class TestEachModeOnItsOwn:

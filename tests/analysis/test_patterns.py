@@ -124,8 +124,8 @@ class TestPriorities:
             Made("t", None, "target_failed"),
         ]
         summary = summary_of(made)
-        assert summary.overall.average.value is not None
-        assert sum(each.gain for each in summary.priorities) == pytest.approx(1 - summary.overall.average.value)
+        assert summary.overall["average"].value is not None
+        assert sum(each.gain for each in summary.priorities) == pytest.approx(1 - summary.overall["average"].value)
 
     def test_the_largest_gain_comes_first_and_format_is_a_line_of_its_own(self) -> None:
         made = [Made(f"c{i}", 0.7 + 0.3 * 0.5, parts={"name": 1.0, "value": 0.5}) for i in range(7)]

@@ -33,41 +33,41 @@ def of_scores(*scores: float) -> Summary:
 class TestWhatCounts:
     def test_average_median_and_pass_rate_of_scored_samples(self) -> None:
         overall = of_scores(0.9, 0.8, 0.4, 0.7).overall
-        assert overall.average.value == pytest.approx(0.7)  # 2.8 / 4
-        assert overall.median.value == pytest.approx(0.75)  # between 0.7 and 0.8
-        assert overall.pass_rate.value == 0.5  # 0.9 and 0.8 reach 0.75
-        assert (overall.average.n, overall.average.n_missing) == (4, 0)
+        assert overall["average"].value == pytest.approx(0.7)  # 2.8 / 4
+        assert overall["median"].value == pytest.approx(0.75)  # between 0.7 and 0.8
+        assert overall["pass_rate"].value == 0.5  # 0.9 and 0.8 reach 0.75
+        assert (overall["average"].n, overall["average"].n_missing) == (4, 0)
 
     def test_a_malformed_answer_is_a_zero_that_did_not_pass(self) -> None:
         overall = summary_of(Made("a", 1.0), Made("b", None, "malformed", findings=("FORMAT",))).overall
-        assert overall.average.value == 0.5
-        assert overall.pass_rate == replace(overall.pass_rate, value=0.5, n=2, n_missing=0)
-        assert overall.bands["Poor"].value == 0.5
+        assert overall["average"].value == 0.5
+        assert overall["pass_rate"] == replace(overall["pass_rate"], value=0.5, n=2, n_missing=0)
+        assert overall["band.Poor"].value == 0.5
         assert overall.outcomes == {"scored": 1, "malformed": 1}
 
     @pytest.mark.parametrize("outcome", ["target_failed", "judge_failed"])
     def test_a_failed_call_is_missing_and_not_a_zero(self, outcome: str) -> None:
         overall = summary_of(Made("a", 1.0), Made("b", 0.8), Made("c", None, outcome)).overall
-        assert overall.average.value == pytest.approx(0.9)
-        assert (overall.average.n, overall.average.n_missing) == (2, 1)
-        assert (overall.pass_rate.value, overall.pass_rate.n, overall.pass_rate.n_missing) == (1.0, 2, 1)
-        assert overall.outcome_rates["inconclusive"].value == pytest.approx(1 / 3)
-        assert overall.outcome_rates["malformed"] == replace(overall.outcome_rates["malformed"], value=0.0, n=2)
+        assert overall["average"].value == pytest.approx(0.9)
+        assert (overall["average"].n, overall["average"].n_missing) == (2, 1)
+        assert (overall["pass_rate"].value, overall["pass_rate"].n, overall["pass_rate"].n_missing) == (1.0, 2, 1)
+        assert overall["inconclusive_rate"].value == pytest.approx(1 / 3)
+        assert overall["malformed_rate"] == replace(overall["malformed_rate"], value=0.0, n=2)
 
     def test_a_score_left_on_a_failed_call_is_not_believed(self) -> None:
         overall = summary_of(Made("a", 0.6), Made("b", 0.0, "judge_failed", findings=("NAME",))).overall
-        assert overall.average.value == 0.6
-        assert overall.findings == {}
+        assert overall["average"].value == 0.6
+        assert overall.counts("findings.<code>") == {}
 
     def test_figures_of_nothing_are_not_available(self) -> None:
         overall = summary_of(Made("a", None, "target_failed"), Made("b", None, "target_failed")).overall
-        assert overall.average == Estimate(None, 0, 2)
-        assert overall.pass_rate == Estimate(None, 0, 2)
-        assert overall.finding_rates["NAME"] == Estimate(None, 0, 2)
+        assert overall["average"] == Estimate(None, 0, 2)
+        assert overall["pass_rate"] == Estimate(None, 0, 2)
+        assert overall["findings.NAME.rate"] == Estimate(None, 0, 2)
 
     def test_a_run_without_samples_has_a_summary(self) -> None:
         summary = summary_of()
-        assert summary.overall.average == Estimate(None, 0, 0)
+        assert summary.overall["average"] == Estimate(None, 0, 0)
         assert summary.slices == {}
         assert summary.priorities == []
 
@@ -76,7 +76,7 @@ class TestWhatCounts:
         made.passed[:] = -1
         summary = summarise(made, suite(passing=None))
         assert summary.passing == ""
-        assert summary.overall.pass_rate == Estimate(None, 0, 2)
+        assert summary.overall["pass_rate"] == Estimate(None, 0, 2)
 
     def test_the_threshold_is_printed_as_it_was_written(self) -> None:
         assert of_scores(0.5).passing == "score >= 75 %"
@@ -89,11 +89,17 @@ class TestSamplesThatNeverCame:
         ).overall
         assert (overall.n_planned, overall.outcomes) == (5, {"scored": 1, "target_failed": 1})
         for estimate in (
-            *(overall.average, overall.median, overall.pass_rate, overall.components["name"], overall.bands["Good"]),
-            *(overall.finding_rates["NAME"], overall.latency["p50"], overall.totals["cost"]),
+            *(
+                overall["average"],
+                overall["median"],
+                overall["pass_rate"],
+                overall["score.name.points"],
+                overall["band.Good"],
+            ),
+            *(overall["findings.NAME.rate"], overall["latency.p50"], overall["cost.total"]),
         ):
             assert (estimate.n, estimate.n_missing) in [(1, 4), (2, 3)]
-        assert overall.average.value == 1.0
+        assert overall["average"].value == 1.0
 
     def test_they_are_inconclusive(self) -> None:
         rates = summary_of(Made("a", 1.0), Made("b", 0.0, "malformed"), n_planned=5).overall.outcome_rates
@@ -109,7 +115,7 @@ class TestSamplesThatNeverCame:
 
     def test_with_repeats_each_counts_as_a_case_of_its_own(self) -> None:
         made = [Made(case, 1.0, repeat=i) for case in ("a", "b") for i in range(2)]
-        inconclusive = summary_of(*made, n_planned=6).overall.outcome_rates["inconclusive"]
+        inconclusive = summary_of(*made, n_planned=6).overall["inconclusive_rate"]
         # Clusters of 2, 2, 1 and 1 are worth 6^2 / (4 + 4 + 1 + 1) = 3.6 of one size: 2.6 degrees of freedom. Squares
         # 4 (2/3)^2 = 16/9, error sqrt(4 / 3 * 16 / 9) / 6 = 0.256600.
         assert (inconclusive.value, inconclusive.n) == (pytest.approx(1 / 3), 6)
@@ -122,7 +128,7 @@ class TestSamplesThatNeverCame:
 class TestIntervals:
     def test_a_mean_has_wilsons_interval_by_its_standard_error(self) -> None:
         scores = [0.9, 0.8, 0.4, 0.7, 0.95]
-        average = of_scores(*scores).overall.average
+        average = of_scores(*scores).overall["average"]
         assert stats.t.interval(0.95, 4, np.mean(scores), stats.sem(scores))[1] > 1  # Student's leaves the scale
         assert (average.low, average.high) == pytest.approx(score_ends(0.75, stats.sem(scores), 4))
 
@@ -130,28 +136,33 @@ class TestIntervals:
         # 2 of 20 are off, by 0.1 and 0.3. Mean 0.98, squares 18 x 0.02^2 + 0.08^2 + 0.28^2 = 0.092, error^2 =
         # 0.092 / 19 / 20 = 0.000242; a rate of 0.98 of 20 would have 0.98 x 0.02 / 20 = 0.00098. As one case more
         # beside two: (2 x 0.000242 + 0.00098) / 3 = 0.000488.
-        average = of_scores(*[1.0] * 18, 0.9, 0.7).overall.average
+        average = of_scores(*[1.0] * 18, 0.9, 0.7).overall["average"]
         error = ((2 * 0.092 / 19 / 20 + 0.98 * 0.02 / 20) / 3) ** 0.5
         assert (average.low, average.high) == pytest.approx(score_ends(0.98, error, 19))
 
     def test_one_sample_has_no_interval(self) -> None:
         overall = of_scores(0.9).overall
-        for estimate in (overall.average, overall.median, overall.pass_rate, *overall.bands.values()):
+        for estimate in (
+            overall["average"],
+            overall["median"],
+            overall["pass_rate"],
+            *overall.each("band.<band>").values(),
+        ):
             assert (estimate.low, estimate.high) == (None, None)
 
     def test_equal_scores_do_not_make_the_average_certain(self) -> None:
-        average = of_scores(*[1.0] * 20).overall.average
+        average = of_scores(*[1.0] * 20).overall["average"]
         # Wilson for 20 of 20: 20 / (20 + 1.96^2) = 0.8389
         assert (average.low, average.high) == (pytest.approx(0.8389, abs=1e-4), 1.0)
 
     def test_equal_scores_inside_the_scale_have_the_interval_that_their_n_supports(self) -> None:
-        average = of_scores(*[0.75] * 120).overall.average
+        average = of_scores(*[0.75] * 120).overall["average"]
         # None of 120 differs: Wilson allows 1.96^2 / (120 + 1.96^2) = 3.102 % of others, all at 0 or all at 1.
         assert (average.low, average.high) == pytest.approx((0.75 - 0.03102 * 0.75, 0.75 + 0.03102 * 0.25), abs=1e-5)
         assert average.constant
-        assert not of_scores(*[1.0] * 20).overall.average.constant
+        assert not of_scores(*[1.0] * 20).overall["average"].constant
         # Of 30 cases asked four times there are 30 trials: 1.96^2 / (30 + 1.96^2) = 11.35 %.
-        asked_again = summary_of(*(Made(f"c{i // 4}", 0.75, repeat=i % 4) for i in range(120))).overall.average
+        asked_again = summary_of(*(Made(f"c{i // 4}", 0.75, repeat=i % 4) for i in range(120))).overall["average"]
         assert (asked_again.low, asked_again.high) == pytest.approx((0.75 * (1 - 0.11352), 0.75 + 0.02838), abs=1e-5)
 
     def test_a_median_has_the_interpolated_order_statistic_interval(self) -> None:
@@ -162,23 +173,23 @@ class TestIntervals:
         # 17 I / (8 + 9 I) = 0.198128 of the way from one to the other.
         low = ranked[7] + 0.198128 * (ranked[8] - ranked[7])
         high = ranked[17] - 0.198128 * (ranked[17] - ranked[16])
-        median = of_scores(*scores).overall.median
+        median = of_scores(*scores).overall["median"]
         assert (median.low, median.high) == pytest.approx((low, high), abs=1e-5)
         widest = stats.quantile_test(scores, p=0.5).confidence_interval(0.95)
         assert (widest.low, widest.high) == (ranked[7], ranked[17])
 
     def test_repeats_of_one_case_alone_bound_nothing(self) -> None:
         overall = summary_of(*(Made("only", 0.5 + i / 10, repeat=i) for i in range(5))).overall
-        assert overall.average.value == pytest.approx(0.7)
-        assert (overall.average.low, overall.pass_rate.low, overall.median.low) == (None, None, None)
+        assert overall["average"].value == pytest.approx(0.7)
+        assert (overall["average"].low, overall["pass_rate"].low, overall["median"].low) == (None, None, None)
 
     def test_with_repeats_the_interval_is_that_of_the_averages_of_the_cases(self) -> None:
         per_case = {"a": (0.2, 0.4), "b": (0.6, 0.6), "c": (0.9, 0.7), "d": (0.5, 0.3)}
         made = [Made(case, score, repeat=i) for case, scores in per_case.items() for i, score in enumerate(scores)]
         means = [np.mean(scores) for scores in per_case.values()]
         summary = summary_of(*made)
-        assert summary.overall.average.n == 8
-        ends = (summary.overall.average.low, summary.overall.average.high)
+        assert summary.overall["average"].n == 8
+        ends = (summary.overall["average"].low, summary.overall["average"].high)
         assert ends == pytest.approx(score_ends(np.mean(means), stats.sem(means), 3))
         assert summary.repeats == 2
         assert "cluster" in summary.method
@@ -187,7 +198,7 @@ class TestIntervals:
         made = [Made(f"c{i}", i / 10, variant=v) for i in range(10) for v in ("x", "y")]
         summary = summary_of(*made, variants=["x", "y"])
         one = by_name(summary, "variant")["x"].average
-        assert (summary.overall.average.low, summary.overall.average.high) == pytest.approx((one.low, one.high))
+        assert (summary.overall["average"].low, summary.overall["average"].high) == pytest.approx((one.low, one.high))
 
     def test_method_says_nothing_of_clusters_when_there_are_none(self) -> None:
         assert "cluster" not in of_scores(0.1, 0.2).method
@@ -236,8 +247,8 @@ class TestComponentsAndFindings:
         overall = summary_of(
             Made("a", 0.7, parts={"name": 1.0, "value": 0.0}), Made("b", 1.0, parts={"name": 1.0, "value": None})
         ).overall
-        assert (overall.components["name"].value, overall.components["name"].n) == (1.0, 2)
-        value = overall.components["value"]
+        assert (overall["score.name.points"].value, overall["score.name.points"].n) == (1.0, 2)
+        value = overall["score.value.points"]
         assert (value.value, value.n, value.n_missing) == (0.0, 1, 1)
 
     def test_what_could_not_be_read_earned_nothing_in_components_that_no_case_may_skip(self) -> None:
@@ -245,14 +256,14 @@ class TestComponentsAndFindings:
         described["components"][1]["when_unknown"] = "skip"
         made = [Made("a", 1.0, parts={"name": 1.0, "value": 1.0}), Made("b", 0.0, "malformed")]
         overall = summarise(columns(made), described).overall
-        assert (overall.components["name"].value, overall.components["name"].n) == (0.5, 2)
-        assert (overall.components["value"].value, overall.components["value"].n_missing) == (1.0, 1)
+        assert (overall["score.name.points"].value, overall["score.name.points"].n) == (0.5, 2)
+        assert (overall["score.value.points"].value, overall["score.value.points"].n_missing) == (1.0, 1)
 
     def test_a_component_on_another_scale_keeps_its_numbers(self) -> None:
         described = suite()
         described["components"][0]["scale"] = [1.0, 5.0]
         made = [Made(f"c{i}", 0.5, parts={"name": 5.0}) for i in range(20)]
-        name = summarise(columns(made), described).overall.components["name"]
+        name = summarise(columns(made), described).overall["score.name.points"]
         # Wilson for 20 of 20 is 0.8389, on the scale 1..5 that is 4.3554
         assert (name.value, name.low, name.high) == (5.0, pytest.approx(4.3554, abs=1e-3), 5.0)
 
@@ -260,12 +271,12 @@ class TestComponentsAndFindings:
         overall = summary_of(
             Made("a", 0.1, findings=("NAME", "NAME", "VALUE")), Made("b", 0.9), Made("c", 0.2, findings=("NAME",))
         ).overall
-        assert overall.findings == {"NAME": 3, "VALUE": 1}
-        assert overall.finding_rates["NAME"].value == pytest.approx(2 / 3)
-        assert overall.finding_rates["FORMAT"].value == 0.0
+        assert overall.counts("findings.<code>") == {"NAME": 3, "VALUE": 1}
+        assert overall["findings.NAME.rate"].value == pytest.approx(2 / 3)
+        assert overall["findings.FORMAT.rate"].value == 0.0
 
     def test_bands_come_best_first_and_add_up(self) -> None:
-        bands = of_scores(0.9, 0.8, 0.6, 0.1).overall.bands
+        bands = of_scores(0.9, 0.8, 0.6, 0.1).overall.each("band.<band>")
         assert {name: each.value for name, each in bands.items()} == {"Good": 0.5, "Fair": 0.25, "Poor": 0.25}
         assert list(bands) == ["Good", "Fair", "Poor"]
 
@@ -285,7 +296,7 @@ class TestCalls:
         assert (latency["p50"].n, latency["p50"].n_missing) == (4, 1)
 
     def test_equal_latencies_have_a_mean_without_interval(self) -> None:
-        mean = summary_of(*(Made(f"c{i}", 0.5, latency=0.1) for i in range(9))).overall.latency["mean"]
+        mean = summary_of(*(Made(f"c{i}", 0.5, latency=0.1) for i in range(9))).overall["latency.mean"]
         assert (mean.low, mean.high) == (None, None)
 
     def test_totals_say_how_many_calls_reported(self) -> None:
@@ -312,7 +323,7 @@ def test_a_summary_is_plain_data() -> None:
     )
     figures = [[key.text, name, asdict(figure)] for key, name, figure in summary.figures.rows()]
     data = json.loads(json.dumps(asdict(summary) | {"figures": figures}, allow_nan=False))
-    assert data["overall"]["n_planned"] == 2
+    assert data["figures"]["outcomes.planned"]["value"] == 2
     assert ["", "average", 0.15] in [
         [key, name, round(figure["value"], 9)] for key, name, figure in data["figures"] if figure["value"] is not None
     ]

@@ -67,7 +67,7 @@ def test_a_baseline_is_shown_with_its_run_and_who_locked_it(in_folder):
 
 
 def test_a_baseline_is_a_run_wherever_one_is_named(in_folder):
-    assert json.loads(invoke("report", "@release", "--json"))["overall"]["average"]["value"] == 1.0
+    assert json.loads(invoke("report", "@release", "--json"))["figures"]["average"]["value"] == 1.0
     assert "no baseline 'nope'" in invoke("compare", "@nope", "LAST", code=2)
 
 

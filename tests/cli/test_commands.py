@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from parts.command import invoke, steelyard
+from parts.counts import outcomes_in
 from parts.github_runner import obeyed
 from parts.loopback import Loopback, chat_answer, error
 from parts.small_suite import write_suite
@@ -48,7 +49,7 @@ def test_strict_weighs_the_same_answers_by_the_strict_rules(tmp_path):
     ok(steelyard("rescore", "LAST", "--strict", cwd=tmp_path), code=1)
     plain, strict = (json.loads(ok(steelyard("report", name, "--json", cwd=tmp_path))) for name in ("LAST~1", "LAST"))
     assert strict["run"]["rescored_from"] == plain["run"]["id"]
-    assert strict["overall"]["average"]["value"] < plain["overall"]["average"]["value"]
+    assert strict["figures"]["average"]["value"] < plain["figures"]["average"]["value"]
     assert strict["run"]["signature"]["scorers"] != plain["run"]["signature"]["scorers"]
     assert strict["run"]["signature"]["truth"] == plain["run"]["signature"]["truth"]
 
@@ -66,7 +67,7 @@ def test_a_chat_model_is_scored_by_naming_model_and_address(tmp_path):
     report = json.loads(ok(done, code=1))
     assert sent["model"] == "qwen2.5"
     assert report["run"]["target"]["model"] == "qwen2.5"
-    assert report["overall"]["outcomes"] == {"scored": 3}
+    assert outcomes_in(report) == {"scored": 3}
 
 
 def test_repeats_selection_limit_and_snapshot(suite, tmp_path):
@@ -74,7 +75,7 @@ def test_repeats_selection_limit_and_snapshot(suite, tmp_path):
         "run", suite, "-n", 5, "--only", "category=even", "--limit", 2, "--save", "out.json", "--json", cwd=tmp_path
     )
     report = json.loads(ok(done))
-    assert report["overall"]["n_planned"] == 10
+    assert report["figures"]["outcomes.planned"]["value"] == 10
     snapshot = json.loads((tmp_path / "out.json").read_text())
     assert snapshot["format"] == "steelyard-snapshot"
     assert len(snapshot["samples"]) == 10

@@ -86,7 +86,7 @@ def test_no_metric_that_a_run_names_is_loaded(folder, tmp_path_factory):
         database.execute("UPDATE runs SET suite = ?", (suite,))
     file.rename(file.with_name("gone.yaml"))
     shown = json.loads(invoke("report", "LAST", "--json"))
-    assert shown["overall"]["metrics"]["own"]["value"] is None
+    assert shown["figures"]["own"]["value"] is None
     assert "is not here, or has changed" in invoke("report", "LAST", "--explain", "own")
     invoke("history", "words")
     invoke("compare", "LAST", "LAST")

@@ -104,7 +104,7 @@ def test_only_those_are_rescored(runs):
     whole = runs[0]
     report = json.loads(invoke("rescore", whole, "--only", "input.language=de", "--json"))
     assert rates(report["slices"]["input.topics"]) == {"sea": (0.5, 2), "sky": (0.0, 1)}
-    assert (report["n_samples"], report["partial"], report["overall"]["n_planned"]) == (2, True, 2)
+    assert (report["n_samples"], report["partial"], report["figures"]["outcomes.planned"]["value"]) == (2, True, 2)
     # By hand: c1 and c2 are about the sky, also the one whose first topic is another.
     about_sky = json.loads(invoke("rescore", whole, "--only", "input.topics=sky", "--json", code=1))
     assert rates(about_sky["slices"]["input.language"]) == {"de": (0.0, 1), "en": (1.0, 1)}

@@ -75,7 +75,7 @@ def test_a_foreign_snapshot_is_scored_by_the_suite_and_reported_as_any_run(run_i
     assert told.startswith("numbers-19700102-000000-")
     report = json.loads(run_in("report", "LAST", "--json"))
     # Clarity 5 and 3 on 1 to 5: 1 and 0.5.
-    assert (report["overall"]["average"]["value"], report["overall"]["average"]["n"]) == (0.75, 2)
+    assert (report["figures"]["average"]["value"], report["figures"]["average"]["n"]) == (0.75, 2)
     assert report["judge"]["steps"] == {"recorded": 2}
     assert report["run"]["options"]["imported"]["file"] == "d.json"
     # What is only kept to be written again is in the store and not in the report.
@@ -97,7 +97,7 @@ def test_failed_answers_and_judgements_are_inconclusive(run_in, tmp_path):
     told = {one["case_id"]: (one["outcome"], one["score"]) for one in report["samples"]}
     assert told["wed"] == ("target_failed", None)
     assert told["thu"] == ("judge_failed", None)
-    assert (report["overall"]["average"]["n"], report["overall"]["average"]["n_missing"]) == (2, 2)
+    assert (report["figures"]["average"]["n"], report["figures"]["average"]["n_missing"]) == (2, 2)
 
 
 def test_what_the_records_do_not_hold_is_said(run_in, tmp_path):
@@ -117,7 +117,7 @@ def test_what_a_judge_gave_stands_where_the_answer_was_not_kept(run_in, tmp_path
     outcomes = {one["case_id"]: (one["outcome"], one["score"]) for one in report["samples"]}
     # Clarity 2 on 1 to 5; it is no reading of the same kind as one that rules and checks could look at.
     assert (outcomes["wed"], outcomes["thu"]) == (("scored", 0.25), ("judge_failed", None))
-    assert (report["overall"]["average"]["value"], report["overall"]["excluded"]) == (1, 1)
+    assert (report["figures"]["average"]["value"], report["figures"]["outcomes.excluded"]["value"]) == (1, 1)
 
 
 def test_a_file_without_a_date_is_dated_by_itself_and_says_so(run_in, tmp_path):
@@ -241,7 +241,7 @@ def test_an_import_that_was_killed_is_gone_on_with(run_in, tmp_path, monkeypatch
     monkeypatch.undo()
     monkeypatch.chdir(tmp_path)
     assert json.loads(run_in("import", path, "--suite", "my", "--json"))["new"] is True
-    assert json.loads(run_in("report", "LAST", "--json"))["overall"]["average"]["n"] == 2
+    assert json.loads(run_in("report", "LAST", "--json"))["figures"]["average"]["n"] == 2
 
 
 def test_without_a_suite_a_foreign_file_says_how_it_can_be_read(run_in, tmp_path):
@@ -256,7 +256,7 @@ def test_a_record_that_does_not_say_how_long_it_took_has_no_latency(run_in, tmp_
     assert "Note: 1 of 2 records do not say how long they took: they are in no figure of latency.\n" in told
     report = json.loads(run_in("report", "LAST", "--json"))
     # The figure stands on the one that says it, with its n.
-    assert (report["overall"]["latency"]["p50"]["value"], report["overall"]["latency"]["p50"]["n"]) == (0.5, 1)
+    assert (report["figures"]["latency.p50"]["value"], report["figures"]["latency.p50"]["n"]) == (0.5, 1)
     assert [one["latency"] for one in report["slowest"]] == [0.5]
     assert {one["case_id"]: one["latency"] for one in report["samples"]} == {"mon": None, "tue": 0.5}
     # Nor does the next one look slow, or itself too fast, beside it.

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from parts.looped import for_every
-from steelyard.analysis.model import Repeated, Slice, Summary
+from parts.slices import a_slice, a_summary
+from steelyard.analysis.model import Repeated
 from steelyard.decide.gates import Decision, GateResult, evaluate
 from steelyard.decide.verdict import decide
+from steelyard.metrics.figures import Slice
 from steelyard.records import RunState, Verdict
 from steelyard.report.verdicts import exit_code
 from steelyard.stats.intervals import Estimate, Possible
@@ -46,10 +48,10 @@ def part(
 
     count, samples = hallucinated
     open_ = Possible(samples / N, (samples + missing) / N, missing, N) if missing > 0.05 * N else None
-    return Slice(
-        factor=factor,
-        name=name,
-        n_planned=N,
+    return a_slice(
+        factor,
+        name,
+        N,
         outcomes={"scored": n} | ({"target_failed": missing} if missing else {}),
         average=Estimate(average, n, missing),
         median=Estimate(average, n, missing),
@@ -75,7 +77,7 @@ SEED = [TEXT, INVENTED, GROUPING, JSON]
 
 
 def decision(criteria: list[dict[str, Any]], overall: Slice, *variants: Slice, **options: Any) -> Decision:
-    summary = Summary("", overall, {"variant": list(variants)} if variants else {}, repeats=options.pop("repeats", 3))
+    summary = a_summary("", overall, {"variant": list(variants)} if variants else {}, repeats=options.pop("repeats", 3))
     suite = {"criteria": criteria, "gates": options.pop("gates", []), "limits": {"max_inconclusive": 0.05}}
     return decide(summary, SuiteModel.from_data(suite), **({"state": RunState.ENDED} | options))
 
@@ -308,7 +310,7 @@ class TestGatesAndCriteriaTogether:
         assert decision([TEXT], part(text=0.1), suspect=("no tokens",)).verdict is FAIL
 
     def test_a_run_stored_before_there_were_criteria_is_decided_by_its_gates(self) -> None:
-        summary = Summary("", part())
+        summary = a_summary("", part())
         assert decide(summary, SuiteModel(gates=("average >= 50 %",))).verdict is PASS
 
 
@@ -380,5 +382,5 @@ class TestByVariant:
     ],
 )
 def test_gates_stand_on_measures_and_on_samples_with_a_code(gate: str, value: float | None, verdict: Verdict) -> None:
-    (result,) = evaluate([gate], Summary("", part(hallucinated=(3, 2))))
+    (result,) = evaluate([gate], a_summary("", part(hallucinated=(3, 2))))
     assert (result.value.value, result.verdict) == (value, verdict)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from parts.histories import DAY, JAN_1, made_run, summary
+from parts.histories import DAY, JAN_1, keep, made_run, summary
+from parts.slices import changed, with_slices
 from parts.small_suite import write_suite
 from steelyard.errors import UsageError
 from steelyard.loading.load import load_suite
 from steelyard.records import AbPlan, RunFacts, RunState, Verdict
 from steelyard.run_history.history import Wanted, asked_metric, read_history
 from steelyard.runner import run as weighing
+from steelyard.stats.intervals import Estimate
 from steelyard.store.logs import BaselineEntry
 from steelyard.store.sql import open_store
 
@@ -28,7 +30,7 @@ def store(tmp_path):
 def history(store):
     def read(runs, **wanted):
         for run in runs:
-            store.create_run(run)
+            keep(store, run)
         return read_history(store, "chairs", Wanted(**wanted))
 
     return read
@@ -125,8 +127,8 @@ def test_a_change_of_level_is_put_down_to_what_changed_in_the_same_run(history):
 def test_a_level_of_latency_that_changed_by_less_than_matters_is_not_named(history, slower, named):
     def run(number, seconds):
         told = summary(0.85)
-        told["overall"]["latency"] = {"p50": {"value": seconds, "n": 50}}
-        return made_run(number, summary=told)
+        timed = changed(told.overall, latency={"p50": Estimate(seconds, 50)})
+        return made_run(number, summary=with_slices(told, timed))
 
     runs = [run(k, 0.1 + k % 2 / 10_000 + (slower if k >= 8 else 0.0)) for k in range(16)]
     (trend,) = history(runs, metrics=("latency.p50",)).trends
@@ -239,7 +241,7 @@ def test_slices_do_not_blur_what_is_found_in_the_whole(history):
 def read_again(runs):
     with open_store(":memory:") as store:
         for run in runs:
-            store.create_run(run)
+            keep(store, run)
         return read_history(store, "chairs")
 
 
@@ -267,14 +269,14 @@ def test_a_figure_that_is_none_is_a_mistake(history, metric, message):
 def test_a_suite_without_runs_is_reported_with_those_that_have_some(store):
     with pytest.raises(UsageError, match=r"no runs of a suite 'chairs'\. Make one"):
         read_history(store, "chairs")
-    store.create_run(made_run(0, suite_name="tables"))
+    keep(store, made_run(0, suite_name="tables"))
     with pytest.raises(UsageError, match="there are runs of: tables"):
         read_history(store, "chairs")
 
 
 def test_baselines_are_named_at_their_runs(store):
     for run in steady(2):
-        store.create_run(run)
+        keep(store, run)
     store.log_baseline(BaselineEntry("chairs", "release", "chairs-001", 1.0, "ada"))
     assert [run.baselines for run in read_history(store, "chairs").runs] == [(), ("release",)]
 

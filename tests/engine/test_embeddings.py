@@ -311,7 +311,7 @@ def test_the_command_line_asks_again_only_with_consent(server, tmp_path):
     again = steelyard("rescore", first["run"]["id"], "--judge-again", "--yes", "--json", cwd=tmp_path)
     assert len(server.seen(PATH)) == 2 * asked
     report = json.loads(again.stdout)
-    assert report["overall"]["measures"]["text"]["similarity"]["value"] == pytest.approx(1.96 / 4)
+    assert report["figures"]["score.text.similarity"]["value"] == pytest.approx(1.96 / 4)
     # 3 calls of 6, 4 and 2 tokens, at 0.001 each.
     assert {name: report["spending"][name] for name in ("calls", "failed", "tokens_in")} == {
         "calls": 3,

@@ -88,7 +88,7 @@ def test_a_run_knows_its_checks_and_how_alike_its_repeats_are(tmp_path):
     data = to_json(report)
     assert data["checks"]["cells_rate"]["value"] == 1.0
     assert data["stability"]["cells"][1]["bands"] == {"presence": "unsteady", "span": "unsteady", "level": "unstable"}
-    assert data["overall"]["over_repeats"]["stability.presence"]["value"] == 0.8
+    assert data["figures"]["stability.presence"]["value"] == 0.8
     assert json.loads(json.dumps(data))["passes"]["all_of"]["3"]["value"] == 0.5
 
 

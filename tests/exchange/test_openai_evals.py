@@ -60,7 +60,7 @@ def test_the_lines_of_the_page_save_every_page_of_every_run_in_the_form_that_imp
     assert said["scored_by"] == "OpenAI Evals"
     # As its run says: 1 passed, 1 failed, 2 errors.
     report = json.loads(invoke("report", "LAST", "--store", store, "--json"))
-    assert (report["overall"]["pass_rate"]["value"], report["overall"]["pass_rate"]["n"]) == (1 / 2, 2)
+    assert (report["figures"]["pass_rate"]["value"], report["figures"]["pass_rate"]["n"]) == (1 / 2, 2)
     assert "holds no output items" in invoke("import", tmp_path / saved[2], "--store", store, code=2)
 
 
@@ -229,7 +229,7 @@ def test_a_suite_of_string_checks_scores_as_the_api_did_without_a_call(tmp_path)
     invoke("run", tmp_path / "mine", "--store", tmp_path / "runs.db")
     report = json.loads(invoke("report", "LAST", "--store", tmp_path / "runs.db", "--json"))
     # By hand: Paris and Mariehamn are right, Cusco and "I don't know." are wrong, Chad has no answer.
-    assert (report["overall"]["pass_rate"]["value"], report["overall"]["pass_rate"]["n"]) == (2 / 4, 4)
+    assert (report["figures"]["pass_rate"]["value"], report["figures"]["pass_rate"]["n"]) == (2 / 4, 4)
     components = {name: part["value"] for name, part in report["overall"]["components"].items()}
     assert components == {"Same_city": 2 / 4, "Knows": 3 / 4}
 
@@ -267,4 +267,4 @@ def test_model_graders_become_a_judge_that_runs(tmp_path, monkeypatch):
     assert "What is the capital of" in asked[-1]["content"]
     report = json.loads(invoke("report", "LAST", "--store", tmp_path / "runs.db", "--json"))
     # (4 - 1) / 4 and 1, over the three answers that came.
-    assert report["overall"]["average"] == report["overall"]["average"] | {"value": (0.75 + 1) / 2, "n": 3}
+    assert report["figures"]["average"] == report["figures"]["average"] | {"value": (0.75 + 1) / 2, "n": 3}

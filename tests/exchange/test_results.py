@@ -50,8 +50,8 @@ def test_the_scores_are_those_of_the_tool_over_the_answers_that_came(tmp_path, f
     assert len(samples) == n
     assert sum(sample.outcome == "target_failed" for sample, _ in samples) == failed
     assert {name: part["value"] for name, part in report["overall"]["components"].items()} == scores
-    assert report["overall"]["average"]["value"] == next(iter(scores.values()))
-    assert report["overall"]["average"]["n"] == n - failed
+    assert report["figures"]["average"]["value"] == next(iter(scores.values()))
+    assert report["figures"]["average"]["n"] == n - failed
     assert any(f"scored by {tool}, not by Steelyard" in note for note in report["notes"])
     assert f"was scored by {tool}, not by Steelyard" in invoke("runs", "--store", str(tmp_path / "runs.db"))
 
@@ -105,7 +105,7 @@ def test_a_provider_is_a_run_a_prompt_a_variant_and_an_assertion_a_component(tmp
         assert {sample.repeat for sample, _ in samples} == {0, 1}
         assert list(report["overall"]["components"]) == ["exact", "contains"]
         # Of 12 answered, France passes under both prompts, 9 * 8 under the second: 2 x (2 + 1).
-        assert report["overall"]["pass_rate"]["value"] == 6 / 12
+        assert report["figures"]["pass_rate"]["value"] == 6 / 12
     a, b = (run["run"] for run in runs["runs"])
     compared = invoke("compare", a, b, "--store", str(tmp_path / "runs.db"), "--json", code=3)
     changes = {change["part"] for change in json.loads(compared)["signatures"]["changes"]}
@@ -175,7 +175,7 @@ def test_a_table_is_read_and_its_scale_is_what_it_shows(tmp_path):
         "dated by its file",
     ):
         assert sentence in notes
-    assert report["overall"]["pass_rate"]["value"] is None
+    assert report["figures"]["pass_rate"]["value"] is None
 
 
 def test_the_scale_is_stated_once_as_it_was_taken_or_as_the_user_says(tmp_path):
@@ -328,7 +328,7 @@ def test_a_scorer_of_several_values_is_several_components(tmp_path):
         "exact-polite": 3.0,
     }
     assert {sample.score for sample, _ in samples} == {0.5, None}
-    assert report["overall"]["pass_rate"]["value"] is None
+    assert report["figures"]["pass_rate"]["value"] is None
 
 
 def test_a_summary_that_differs_from_the_rows_is_reported(tmp_path):

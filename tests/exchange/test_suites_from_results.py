@@ -36,8 +36,8 @@ def scored(tmp_path, file, *options):
 def test_the_answers_are_scored_anew_without_a_call(tmp_path, file, scorer, rate, n):
     report, text = scored(tmp_path, FILES / file)
     assert f"answer: {{{scorer}:" in text
-    assert report["overall"]["pass_rate"]["value"] == rate
-    assert report["overall"]["pass_rate"]["n"] == n
+    assert report["figures"]["pass_rate"]["value"] == rate
+    assert report["figures"]["pass_rate"]["n"] == n
     assert report["run"]["target"]["kind"] == "recorded"
 
 
@@ -69,7 +69,7 @@ def test_every_provider_has_its_answers_and_every_prompt_is_a_variant(tmp_path):
         '    - {"name": "prompt-aa79c9", "value": "You teach fourth grade. {{question}}"}\nrepeats: 2' in text
     )
     for report in (small, large):
-        assert report["overall"]["pass_rate"]["value"] == 6 / 12
+        assert report["figures"]["pass_rate"]["value"] == 6 / 12
         assert report["n_samples"] == 16
 
 
@@ -118,7 +118,7 @@ def test_a_conversation_of_inspect_keeps_its_messages_and_tool_calls(tmp_path):
     assert kept["messages"][2]["tool_call_id"] == "call_1"
     report, _ = scored(tmp_path, file)
     # The scores are those of the completions, as before: 5 of 8 by inspect's own `exact`.
-    assert report["overall"]["pass_rate"]["value"] == 5 / 8
+    assert report["figures"]["pass_rate"]["value"] == 5 / 8
     (mine,) = [item for item in report["samples"] if item["case_id"] == sample["id"]]
     assert json.loads(mine["answer"])["messages"][1]["tool_calls"] == [call]
 
@@ -132,7 +132,7 @@ def test_truths_that_are_data_are_compared_part_by_part(tmp_path):
     ]
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
     report, _ = scored(tmp_path, file)
-    assert report["overall"]["pass_rate"]["value"] == 1 / 2
+    assert report["figures"]["pass_rate"]["value"] == 1 / 2
 
 
 def test_what_is_there_is_not_overwritten(tmp_path):

@@ -113,18 +113,20 @@ def reported(tmp_path_factory):
 
 
 def test_a_figure_is_a_mean_over_the_texts_that_have_it(reported):
-    parts = reported.summary.overall.components
+    parts = reported.summary.overall.each("score.<component>.points")
     assert [(parts[name].value, parts[name].n, parts[name].n_missing) for name in ("found_head", "found_tail")] == [
         (3.0, 3, 0),
         (5.0, 1, 2),
     ]
-    dull = reported.summary.overall.measures["kinds"]["dull"]
+    dull = reported.summary.overall["score.kinds.dull"]
     assert (dull.numerator, dull.denominator, dull.n) == (3, 3, 3)
 
 
 def test_figures_have_no_weight_and_are_no_findings(reported):
-    assert reported.summary.overall.average.value == 0.5  # clarity 3 of 1 to 5, and nothing else
-    assert not [code for code in reported.summary.overall.finding_rates if code.startswith(("FOUND", "KINDS"))]
+    assert reported.summary.overall["average"].value == 0.5  # clarity 3 of 1 to 5, and nothing else
+    assert not [
+        code for code in reported.summary.overall.each("findings.<code>.rate") if code.startswith(("FOUND", "KINDS"))
+    ]
 
 
 def test_gates_hold_figures_against_their_thresholds(reported):
@@ -148,7 +150,7 @@ def test_tables_show_every_figure_with_its_n_also_one_that_nobody_gave(reported)
 
 def test_every_view_has_the_figures(reported):
     data = json.loads(json.dumps(to_json(reported)))
-    assert data["overall"]["components"]["found_tail"]["n"] == 1
-    assert data["overall"]["measures"]["kinds"]["dull"]["numerator"] == 3
+    assert data["figures"]["score.found_tail.points"]["n"] == 1
+    assert data["figures"]["score.kinds.dull"]["numerator"] == 3
     assert "found_tail" in to_html(reported)
     assert "found&#95;tail" in to_markdown(reported)

@@ -1,8 +1,8 @@
-"""Figures by slice and name; each is what the old location in a slice has."""
+"""Figures by slice and name, and as a store keeps them."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -10,72 +10,78 @@ import pytest
 from parts.mixed_run import put_labels, put_mixed
 from parts.rich_run import put_rich
 from steelyard.analysis.model import Summary
+from steelyard.analysis.stored import figures_of, summary_of
 from steelyard.analysis.summary import summarise_stored
-from steelyard.metrics.figures import WHOLE_RUN, Figures, SliceKey
-from steelyard.metrics.registry import find
+from steelyard.metrics.figures import WHOLE_RUN, Figures
 from steelyard.stats.intervals import Estimate
+from steelyard.store.figures import Figure, Kind, SliceKey
 from steelyard.store.sql import open_store
 
 LAMP = SliceKey("category", "lamp")
 
 
-@pytest.fixture(params=["rich", "mixed", "labelled"])
-def summary(tmp_path: Path, request: pytest.FixtureRequest) -> Summary:
-    with open_store(tmp_path / "store.sqlite") as store:
-        header = put_rich(store) if request.param == "rich" else put_mixed(store, "mixed-1", 1)
-        if request.param == "labelled":
-            put_labels(store, header)
-        return summarise_stored(store, header.id, header.description)
-
-
-def test_every_old_location_is_its_new_name(summary: Summary) -> None:
-    slices = [summary.overall, *(part for parts in summary.slices.values() for part in parts)]
-    assert [part.key for part in slices] == summary.figures.slices()
-    scales = summary.extra["scales"]
-    for part in slices:
-        for name, figure in summary.figures.of(part.key).items():
-            spelled = find(name.split("."))
-            assert spelled is not None, name
-            metric, filled = spelled
-            names = tuple(filled.values())
-            scale = tuple(scales.get(names[0], (0.0, 1.0))) if names else (0.0, 1.0)
-            old = part.estimate(metric, names, scale)  # type: ignore[arg-type]
-            assert replace(figure, n_cases=None) == old, (part.key, name)
-            # A slice had no number of cases of its own for the findings of any code, and took that of all samples.
-            assert name == "findings.total" or figure.cases == part.n_cases(metric, names, old.n), (part.key, name)
-
-
-def test_no_old_location_is_left_out(summary: Summary) -> None:
-    names = set(summary.figures.names())
-    for part in (summary.overall, *(part for parts in summary.slices.values() for part in parts)):
-        expected = {"average", "median", "pass_rate", *part.over_repeats, *part.metrics}
-        expected |= {f"band.{name}" for name in part.bands} | {f"latency.{name}" for name in part.latency}
-        expected |= {f"{name}_rate" for name in part.outcome_rates}
-        expected |= {{"cost": "cost.total"}.get(name, name.replace("_", ".")) for name in part.totals}
-        for name in part.components:
-            expected |= {f"score.{name}.points", f"score.{name}.average"}
-        for name in part.finding_rates:
-            expected |= {f"findings.{name}", f"findings.{name}.rate", f"findings.{name}.samples"}
-        for component, measures in part.measures.items():
-            expected |= {f"score.{component}.{name}" for name in measures}
-        assert expected <= names
+def figure(of: SliceKey, pattern: str, estimate: Estimate, *names: str) -> Figure:
+    left = iter(names)
+    name = ".".join(next(left) if step.startswith("<") else step for step in pattern.split("."))
+    return Figure(of, name, Kind(pattern, names), estimate)
 
 
 def test_a_figure_is_found_by_name_and_slice() -> None:
     whole, lamp = Estimate(0.5, 4), Estimate(1.0, 2, 1)
-    figures = Figures([(WHOLE_RUN, "average", whole), (LAMP, "average", lamp)], {WHOLE_RUN: 5, LAMP: 3})
+    rows = [figure(WHOLE_RUN, "average", whole), figure(LAMP, "average", lamp)]
+    figures = Figures(rows, {WHOLE_RUN: 5, LAMP: 3})
     assert figures["average"] is figures[WHOLE_RUN, "average"] is whole
     assert figures["average", "category", "lamp"] is figures[LAMP, "average"] is lamp
     assert ("average" in figures, "median" in figures, "lamp" in figures) == (True, False, False)
     assert figures.get("median") is None
-    assert figures.estimate(LAMP, "median") == Estimate(None, 0, 3)
-    assert figures.estimate(SliceKey("category", "other"), "median") == Estimate(None, 0, 0)
+    assert figures.slice("category", "lamp")["median"] == Estimate(None, 0, 3)
+    assert figures.slice("category", "other")["median"] == Estimate(None, 0, 0)
     assert dict(figures.items()) == {(WHOLE_RUN, "average"): whole, (LAMP, "average"): lamp}
-    assert (figures.slices("category"), figures.names(), len(figures)) == ([LAMP], ["average"], 2)
+    assert [part.key for part in figures.slices("category")] == [LAMP]
+    assert (figures.factors, figures.names(), len(figures)) == (["", "category"], ["average"], 2)
+    assert list(figures.rows()) == rows
     assert (LAMP.text, WHOLE_RUN.text) == ("category.lamp", "")
 
 
-def test_figures_of_one_kind_are_found_by_what_is_between() -> None:
-    found = {"findings.A": Estimate(3.0, 4), "findings.A.rate": Estimate(0.5, 4)}
-    figures = Figures((WHOLE_RUN, name, item) for name, item in found.items())
-    assert figures.named("findings.", suffix=".rate") == {"A": Estimate(0.5, 4)}
+def test_a_row_may_say_how_many_samples_were_planned() -> None:
+    figures = Figures([figure(LAMP, "outcomes.planned", Estimate(7.0, 7))])
+    assert figures.slice("category", "lamp")["average"] == Estimate(None, 0, 7)
+
+
+def test_figures_of_one_metric_are_found_by_what_fills_its_name() -> None:
+    found = {"a.b": Estimate(3.0, 4), "plain": Estimate(0.0, 4)}
+    rows = [figure(WHOLE_RUN, "findings.<code>", item, code) for code, item in found.items()]
+    rate, recall = Estimate(0.5, 4), Estimate(0.9, 4)
+    rows += [figure(WHOLE_RUN, "findings.<code>.rate", rate, "a.b")]
+    rows += [figure(WHOLE_RUN, "score.<component>.<measure>", recall, "items", "recall")]
+    whole = Figures(rows).slice()
+    assert whole.each("findings.<code>") == found
+    assert whole.counts("findings.<code>") == {"a.b": 3}
+    assert whole.each("findings.<code>.rate") == {"a.b": rate}
+    assert whole.each("score.<component>.<measure>", "items") == {"recall": recall}
+    assert whole.each("score.<component>.<measure>", "other") == {}
+    assert (whole.count("findings.a.b"), whole.count("findings.none")) == (3, 0)
+
+
+@pytest.mark.parametrize("kind", ["rich", "mixed"])
+def test_a_stored_summary_is_the_one_that_was_computed(tmp_path: Path, kind: str) -> None:
+    with open_store(tmp_path / "store.sqlite") as store:
+        header = put_rich(store) if kind == "rich" else put_mixed(store, "mixed-1", 1)
+        computed = summarise_stored(store, header.id, header.description)
+        assert store.summary(header.id) is None
+        kept, read = summary_of(store, header), summary_of(store, header)
+        assert store.summary(header.id) is not None
+        for part in fields(Summary):
+            assert getattr(read, part.name) == getattr(kept, part.name) == getattr(computed, part.name), part.name
+
+
+def test_labels_that_come_later_change_a_stored_summary(tmp_path: Path) -> None:
+    with open_store(tmp_path / "store.sqlite") as store:
+        header = put_mixed(store, "mixed-1", 1)
+        assert summary_of(store, header).overall["pass_rate.corrected"].value is None
+        put_labels(store, header)
+        now = summarise_stored(store, header.id, header.description)
+        assert now.overall["pass_rate.corrected"].value is not None
+        assert summary_of(store, header).figures == now.figures
+        some = figures_of(store, [header], ["pass_rate.corrected"])[header.id]
+        assert some["pass_rate.corrected"] == now.overall["pass_rate.corrected"]

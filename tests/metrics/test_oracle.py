@@ -42,8 +42,7 @@ def disagreeing(store, header):
     for metric in metrics().values():
         for names in [()] if metric.all_names is None else metric.all_names(data):
             for part, naive in parts:
-                scale = summary.extra["scales"].get(names[0] if names else "", (0.0, 1.0))
-                said = part.estimate(metric, names, scale)
+                said = part[metric.filled(names)]
                 value, count, missing = naive.figure(metric.name, names)
                 n += 1
                 seen.add(metric.name)

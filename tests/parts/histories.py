@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from types import SimpleNamespace
 from typing import Any
 
 from parts.headers import run_header
-from steelyard.analysis.model import Slice, Summary
+from parts.slices import a_slice, a_summary
+from steelyard.analysis.model import Summary
+from steelyard.analysis.stored import stored_form
 from steelyard.records import RunHeader, RunState, Verdict
 from steelyard.stats.intervals import Estimate
 
@@ -51,15 +53,15 @@ def summary(
     missing: int = 0,
     categories: dict[str, float] | None = None,
     codes: dict[str, float] | None = None,
-) -> dict[str, Any]:
-    """The figures of a run as its header keeps them."""
+) -> Summary:
+    """The figures of a run."""
 
-    def part(factor: str, name: str, mean: float) -> Slice:
+    def part(factor: str, name: str, mean: float) -> Any:
         rates = {code: share(rate, n) for code, rate in (codes or {}).items()}
-        return Slice(
-            factor=factor,
-            name=name,
-            n_planned=n + missing,
+        return a_slice(
+            factor,
+            name,
+            n + missing,
             outcomes={"scored": n},
             average=share(mean, n, missing),
             median=share(median, n),
@@ -70,7 +72,7 @@ def summary(
         )
 
     slices = {"category": [part("category", name, mean) for name, mean in (categories or {}).items()]}
-    return asdict(Summary("score >= 75 %", part("", "", average), slices if categories else {}))
+    return a_summary("score >= 75 %", part("", "", average), slices if categories else {})
 
 
 def made_run(number: int, average: float = 0.85, **changes: Any) -> RunHeader:
@@ -88,7 +90,38 @@ def made_run(number: int, average: float = 0.85, **changes: Any) -> RunHeader:
         "state": RunState.ENDED,
         "ended_at": JAN_1 + number * DAY + 60,
         "verdict": Verdict.PASS,
-        "summary": summary(average, **figures),
         "version": "1",
     }
-    return run_header(**(told | changes))
+    known = changes.pop("summary", None) or summary(average, **figures)
+    run = run_header(**(told | changes))
+    _SUMMARIES[run.id] = known
+    return run
+
+
+def keep(store: Any, run: RunHeader) -> None:
+    """Put a run of `made_run` into a store, with its figures."""
+    store.create_run(run)
+    store.keep_summary(run.id, stored_form(_SUMMARIES[run.id]))
+
+
+_SUMMARIES: dict[str, Summary] = {}
+"""Of the runs that a test made."""
+
+
+class StoredFigures:
+    """What a store says of the figures of runs of `made_run`."""
+
+    people = SimpleNamespace(said_of=lambda run_id: "")
+
+    def summary(self, run_id: str) -> Any:
+        return stored_form(_SUMMARIES[run_id])
+
+    def figures(self, run_ids: Any, names: Any = None, factors: Any = ("",)) -> Any:
+        return {
+            run_id: [
+                row
+                for row in _SUMMARIES[run_id].figures.rows()
+                if (names is None or row.name in names) and (factors is None or row.of.factor in factors)
+            ]
+            for run_id in run_ids
+        }

@@ -9,8 +9,10 @@ from typing import Any
 
 from parts import reports
 from parts.reports import HOSTILE, detail, group, header, hostile_report, line
-from steelyard.analysis.model import BestVariant, CodeFigure, Difference, Repeated, Slice, Summary
+from parts.slices import a_summary, changed, with_slices
+from steelyard.analysis.model import BestVariant, CodeFigure, Difference, Repeated
 from steelyard.decide.gates import Decision, GateResult, VariantDecision
+from steelyard.metrics.figures import Slice
 from steelyard.records import Finding, Mark, Verdict
 from steelyard.report.model import Report, SampleDetail
 from steelyard.stats.intervals import Estimate
@@ -98,7 +100,7 @@ def part(factor: str, name: str, n: int, share: float, **more: Any) -> Slice:
     }
     estimate = Estimate(share, n, 0, share - 0.1, share + 0.1)
     settings = {"measures": measures, "components": {"items": estimate}, "outcomes": {"scored": n}} | more
-    return replace(group(factor, name, estimate, Estimate(0.5, n, 0, 0.3, 0.7)), **settings)
+    return changed(group(factor, name, estimate, Estimate(0.5, n, 0, 0.3, 0.7)), **settings)
 
 
 def attachments(folder: Path | None, places: tuple[str, ...]) -> tuple[Attachment, ...]:
@@ -146,13 +148,13 @@ def items_report(folder: Path | None = None, places: tuple[str, ...] = ("one.jpg
         "FORMAT": Estimate(1 / n, n),
     }
     found = {"MISS": n, "EXTRA": n, "TEXT": n, "FORMAT": 1}
-    overall = replace(
+    overall = changed(
         part("", "", n, 0.5, findings=found, finding_rates=rates, finding_samples=found),
         repeated={VALID: Repeated(n // 3, 0, 0)},
     )
     third = {"findings": {"MISS": each, "EXTRA": each}, "finding_rates": {"MISS": Estimate(1.0, each)}}
     slices = {"variant": [part("variant", name, each, 0.5 + i / 100, **third) for i, name in enumerate(variants)]}
-    now = overall.average
+    now = overall["average"]
     codes = [
         CodeFigure("MISS", n, rates["MISS"], Estimate(0.75, n, 0, 0.65, 0.85), 0.25),
         CodeFigure("TEXT", n, rates["TEXT"], Estimate(0.75, n, 0, 0.65, 0.85), 0.25),
@@ -183,7 +185,7 @@ def items_report(folder: Path | None = None, places: tuple[str, ...] = ("one.jpg
     path = str(folder / "suite.yaml") if folder else "labels/suite.yaml"
     return Report(
         header(suite_name="labels", suite_path=path, suite=SUITE, n_planned=n),
-        Summary("score >= 80 %", overall, slices, codes=codes, best_variant=best, repeats=3),
+        a_summary("score >= 80 %", overall, slices, codes=codes, best_variant=best, repeats=3),
         Decision(Verdict.FAIL, (f"invented: {n} found",), whole, by_variant),
         details=details,
         n_samples=n,
@@ -206,20 +208,19 @@ def hostile_items_report(folder: Path | None = None, places: tuple[str, ...] = (
     gates = tuple(replace(each, name=everything, gate=everything, fails=everything, reason=everything, about=everything)
                   for each in report.decision.gates[:1])  # fmt: skip
     some = Estimate(0.1, 1)
+    ratio = proportion(1, 2, 1, 0.1, 0.9)
     part_of_it = part(
         "variant",
         everything,
         1,
         0.5,
         findings={everything: 1},
-        measures={everything: {everything: proportion(1, 2, 1, 0.1, 0.9)}},
+        measures={everything: {everything: ratio}},
     )
-    overall = replace(report.summary.overall, measures=part_of_it.measures)
+    overall = changed(report.summary.overall, measures={everything: {everything: ratio}})
     summary = replace(
-        report.summary,
-        overall=overall,
+        with_slices(report.summary, overall, variant=[part_of_it]),
         codes=[CodeFigure(everything, 300, some, some, 0.1)],
-        slices={"variant": [part_of_it, part_of_it]},
         best_variant=BestVariant(None, everything, (), everything),
     )
     suite = SUITE | {

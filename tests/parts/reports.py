@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from parts.headers import run_header, typed
-from steelyard.analysis.model import Pattern, Priority, SampleLine, Slice, Summary
+from parts.slices import a_slice, a_summary, changed
+from steelyard.analysis.model import Pattern, Priority, SampleLine
 from steelyard.decide.gates import Decision, GateResult
 from steelyard.failures import FailureCause
 from steelyard.records import RunFacts, RunHeader, RunState, Verdict
@@ -74,10 +75,10 @@ def header(**changes: Any) -> RunHeader:
     return replace(plain, **typed(changes))
 
 
-def group(factor: str, name: str, average: Estimate, pass_rate: Estimate, **more: Any) -> Slice:
+def group(factor: str, name: str, average: Estimate, pass_rate: Estimate, **more: Any) -> Any:
     """One slice with the figures that tables show."""
-    median = replace(average)
-    return Slice(factor, name, average.n + average.n_missing, {}, average, median, pass_rate, **more)
+    planned = average.n + average.n_missing
+    return a_slice(factor, name, planned, average=average, median=average, pass_rate=pass_rate, **more)
 
 
 def line(case_id: str = "part-001", score: float | None = 0.91, **changes: Any) -> SampleLine:
@@ -141,7 +142,7 @@ def rich_report(**changes: Any) -> Report:
         "Poor": Estimate(3 / 49, 49, 1, 0.021, 0.165),
         "Failed": Estimate(2 / 49, 49, 1, 0.011, 0.137),
     }
-    overall = Slice(
+    overall = a_slice(
         factor="",
         name="",
         n_planned=50,
@@ -158,7 +159,7 @@ def rich_report(**changes: Any) -> Report:
         findings={"NAME": 6, "PLACE": 17, "FORMAT": 1},
         latency={"p50": Estimate(1.25, 49, 1), "p95": Estimate(8.1, 49, 1), "mean": Estimate(2.2, 49, 1)},
     )
-    summary = Summary(
+    summary = a_summary(
         passing="score >= 75 %",
         overall=overall,
         slices={
@@ -259,13 +260,13 @@ def rich_report(**changes: Any) -> Report:
 def empty_report() -> Report:
     """A run with no samples at all."""
     nothing = group("", "", NOTHING, NOTHING)
-    return Report(header(n_planned=0, verdict=None), Summary("score >= 75 %", nothing), Decision(None))
+    return Report(header(n_planned=0, verdict=None), a_summary("score >= 75 %", nothing), Decision(None))
 
 
 def inconclusive_report() -> Report:
     """Two planned samples, both without an answer: every figure is n/a, the verdict INVALID."""
     missing = Estimate(None, 0, 2)
-    overall = replace(
+    overall = changed(
         group("", "", missing, missing),
         outcomes={"target_failed": 2},
         bands={"Good": missing, "Failed": missing},
@@ -278,7 +279,7 @@ def inconclusive_report() -> Report:
     )
     return Report(
         header(n_planned=2, verdict=Verdict.INVALID),
-        Summary("score >= 75 %", overall, failures={"timeout": 2}),
+        a_summary("score >= 75 %", overall, failures={"timeout": 2}),
         Decision(Verdict.INVALID, ("100.0 % inconclusive is above 5 %",), (gate,)),
         details=[detail(sample, answer=None, scores=[]) for sample in lines],
         n_samples=2,
@@ -288,10 +289,10 @@ def inconclusive_report() -> Report:
 
 def single_report() -> Report:
     """One sample, no bands, no categories: intervals are undefined."""
-    overall = replace(group("", "", Estimate(0.91, 1), Estimate(1.0, 1)), outcomes={"scored": 1})
+    overall = changed(group("", "", Estimate(0.91, 1), Estimate(1.0, 1)), outcomes={"scored": 1})
     return Report(
         header(n_planned=1, suite={"name": "parts"}, verdict=None),
-        Summary("score >= 75 %", overall),
+        a_summary("score >= 75 %", overall),
         Decision(None),
         worst=[line(band=None)],
         slowest=[line(band=None)],
@@ -314,7 +315,7 @@ def variants_report() -> Report:
             outcome = "scored" if value is not None else "judge_failed"
             details.append(detail(line(case_id, value, variant=variant, repeat=repeat, outcome=outcome, band=None)))
     # short: (0.9 + 0.7 + 1.0) / 3 = 0.8667, long: (0.5 + 0.5 + 0.0 + 0.2) / 4 = 0.3; all: 3.8 / 7 = 0.5429
-    overall = replace(
+    overall = changed(
         group("", "", Estimate(3.8 / 7, 7, 1, 0.21, 0.85), Estimate(2 / 7, 7, 1, 0.082, 0.641)),
         outcomes={"scored": 7, "judge_failed": 1},
     )
@@ -326,7 +327,7 @@ def variants_report() -> Report:
     }
     return Report(
         header(n_planned=8, suite=SUITE | {"variants": ["short", "long"], "repeats": 2}, verdict=Verdict.AMBIGUOUS),
-        Summary("score >= 75 %", overall, slices, repeats=2, failures={"judge_unreadable": 1}),
+        a_summary("score >= 75 %", overall, slices, repeats=2, failures={"judge_unreadable": 1}),
         Decision(Verdict.AMBIGUOUS, ("the run is suspect",)),
         details=details,
         n_samples=8,
@@ -357,14 +358,14 @@ def hostile_report() -> Report:
         )
     ]
     some = Estimate(0.1, 1)
-    overall = replace(
+    overall = changed(
         group("", "", some, some),
         outcomes={"scored": 1},
         bands={everything: some},
         components={everything: some},
         findings={everything: 1},
     )
-    summary = Summary(
+    summary = a_summary(
         "score >= 75 %",
         overall,
         {"category": [group("category", everything, some, some)], "tag": [group("tag", everything, some, some)]},

@@ -405,7 +405,7 @@ def test_labels_of_cases_and_of_people_give_one_pass_rate(tmp_path):
     stored.add_planned(store, [label(header, k, "ann", 1) for k in range(0, N, 2)])
     both = estimates_of(store, header)
     assert both.n_random == N // 2
-    gate = summarise_stored(store, header.id, header.description).overall.metrics["pass_rate.corrected"]
+    gate = summarise_stored(store, header.id, header.description).overall["pass_rate.corrected"]
     assert both.figures[0].together == gate
     assert both.figures[0].together.value < of_cases.figures[0].together.value
     store.close()

@@ -81,7 +81,7 @@ def test_the_rate_is_weighted_by_what_the_run_itself_passes(folder, drawn):
     (gate,) = gated("pass_rate.corrected >= 55 %", code=1)
     assert gate["reason"].startswith("50.0 % is not >= 55.0 %")
     report = json.loads(invoke("report", "LAST", "--json"))
-    assert report["overall"]["metrics"]["pass_rate.corrected"]["value"] == pytest.approx(0.5)
+    assert report["figures"]["pass_rate.corrected"]["value"] == pytest.approx(0.5)
     assert "by the labels 50.0 %" in invoke("report", "LAST")
 
 

@@ -95,9 +95,9 @@ def test_an_accepted_one_is_truth_with_its_reason_and_its_points(makers):
     assert "1 accepted suggestion is worth +18.8 points in the runs they came from" in invoke("truth", "log", "makers")
     assert [item["case"] for item in suggested()["suggestions"]] == ["d"]
     # The points are what a run gains: 3 of 4 points on one of four cases.
-    before = json.loads(invoke("report", "LAST", "--json"))["overall"]["average"]["value"]
+    before = json.loads(invoke("report", "LAST", "--json"))["figures"]["average"]["value"]
     invoke("rescore", "LAST")
-    assert json.loads(invoke("report", "LAST", "--json"))["overall"]["average"]["value"] - before == pytest.approx(
+    assert json.loads(invoke("report", "LAST", "--json"))["figures"]["average"]["value"] - before == pytest.approx(
         0.1875
     )
     # A run whose truth it is says what it is worth, and keeps nothing else of it.

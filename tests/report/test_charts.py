@@ -20,8 +20,8 @@ from parts.chart_figures import (
     some_stability,
     spread,
 )
+from parts.slices import a_slice, a_summary
 from steelyard.analysis.latency import Bar, CellLatency, LatencyFigures, no_calls
-from steelyard.analysis.model import Slice, Summary
 from steelyard.analysis.stability import CellStability, StabilityFigures
 from steelyard.errors import MissingExtra
 from steelyard.report.charts import base, charts_of
@@ -34,9 +34,7 @@ ODD = ['quo"te', "back\\slash", "naïve-Ω", "<b>&amp;", "tab\there", "it's", "a
 
 
 def summary(checks=None, stability=None, latency=None):
-    nothing = Estimate(None, 0)
-    whole = Slice("", "", 0, {}, nothing, nothing, nothing)
-    return Summary("", whole, checks=checks, stability=stability, latency=latency)
+    return a_summary("", a_slice("", "", 0), checks=checks, stability=stability, latency=latency)
 
 
 def charts(names, variants=("",)):

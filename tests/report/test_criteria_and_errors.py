@@ -101,7 +101,7 @@ def test_measures_show_value_interval_sums_and_n():
     # 18 samples with 4 items each, half of them read: 36 of 72
     assert (name, value, interval, counted, n) == ("text", "50.0 %", "[40.0, 60.0]", "36 of 72", "18")
     data = to_json(item_reports.items_report())
-    assert data["overall"]["measures"]["items"]["text"]["numerator"] == 36
+    assert data["figures"]["score.items.text"]["numerator"] == 36
     assert data["slices"]["variant"][0]["measures"]["items"]["text"]["denominator"] == 24
     assert data["overall"]["repeated"]["valid in >= 2 of 3 repeats"]["passed"] == 6
 

@@ -120,7 +120,7 @@ def test_every_view_shows_them(reported):
     data = to_json(reported)
     assert data["confusions"][0] == {"code": "WRONG", "expected": "c.x", "got": "d.y", "count": 3, "samples": 2}
     assert data["sections"][0]["codes"] == {"WRONG": 2, "MISSED": 1}
-    assert data["overall"]["measures"]["spots"]["macro_f1"]["mean_of"] == 2
+    assert data["figures"]["score.spots.macro_f1"]["mean_of"] == 2
     for page in (to_html(reported), to_markdown(reported)):
         assert "Top confusions" in page
         assert "Errors by section" in page

@@ -9,7 +9,7 @@ from itertools import pairwise, permutations
 import pytest
 from rich.console import Console
 
-from parts.histories import made_run
+from parts.histories import keep, made_run
 from steelyard.records import Verdict
 from steelyard.report.charts.base import can_draw, to_png
 from steelyard.report.render.html import to_html
@@ -35,10 +35,10 @@ def store():
 def seeded(store):
     """The seed's three runs, then one that is INVALID, with samples missing."""
     for number, average, median, passed, best in ((9, 0.821, 0.87, 0.86, 25), (16, 0.853, 0.90, 0.90, 30)):
-        store.create_run(made_run(number, average, figures={"median": median, "pass_rate": passed, "best": best / 50}))
+        keep(store, made_run(number, average, figures={"median": median, "pass_rate": passed, "best": best / 50}))
     figures = {"median": 0.91, "pass_rate": 0.90, "best": 29 / 50}
-    store.create_run(made_run(17, 0.854, figures=figures, signature={"judge": "j2"}))
-    store.create_run(made_run(18, 0.5, verdict=Verdict.INVALID, figures={"n": 40, "missing": 10}))
+    keep(store, made_run(17, 0.854, figures=figures, signature={"judge": "j2"}))
+    keep(store, made_run(18, 0.5, verdict=Verdict.INVALID, figures={"n": 40, "missing": 10}))
     store.log_baseline(BaselineEntry("chairs", "release", "chairs-017", 1.0, "ada"))
     return read_history(store, "chairs")
 
@@ -51,7 +51,7 @@ def stored():
         level = (0.85 if i < 14 else 0.75) + JITTER[i % 8]
         figures = {"categories": {"art": level, "<b>toys</b>": 0.7}, "codes": {"NAME": 0.1 + JITTER[i % 8]}}
         told = {"verdict": Verdict.INVALID} if i == 7 else {}
-        store.create_run(made_run(i, level, figures=figures, signature={"judge": "j1" if i < 5 else "j2"}, **told))
+        keep(store, made_run(i, level, figures=figures, signature={"judge": "j1" if i < 5 else "j2"}, **told))
     yield store
     store.close()
 
@@ -88,7 +88,7 @@ def test_the_table_is_the_seed_s_with_n_and_verdict(seeded):
 
 
 def test_a_suite_without_bands_has_no_column_for_them(store):
-    store.create_run(made_run(0, suite={"bands": []}))
+    keep(store, made_run(0, suite={"bands": []}))
     table = runs(read_history(store, "chairs"))
     assert [column.title for column in table.columns if "interval" not in column.title] == [
         *("Date", "Average", "Median", "Pass rate", "n", "Verdict", "Run")
@@ -113,21 +113,21 @@ def test_a_wide_terminal_shows_intervals_and_names(seeded):
 
 
 def test_two_runs_of_one_day_are_separated_by_the_hour(store):
-    store.create_run(made_run(3))
-    store.create_run(made_run(3, id="b", created_at=made_run(3).created_at + 3600))
+    keep(store, made_run(3))
+    keep(store, made_run(3, id="b", created_at=made_run(3).created_at + 3600))
     rows = runs(read_history(store, "chairs")).rows
     assert [row[0] for row in rows] == ["2026-01-04 01:00", "2026-01-04 00:00"]
 
 
 def test_a_long_history_is_cut_in_the_terminal_and_says_so(store):
     for i in range(45):
-        store.create_run(made_run(i))
+        keep(store, made_run(i))
     assert "5 more not shown" in printed(read_history(store, "chairs"))
 
 
 def test_runs_of_many_signatures_are_not_said_to_show_no_change(store):
     for i in range(12):
-        store.create_run(made_run(i, signature={"truth": f"t{i // 5}"}))
+        keep(store, made_run(i, signature={"truth": f"t{i // 5}"}))
     text = " ".join(printed(read_history(store, "chairs")).split())
     assert "12 runs in the trends, at most 5 in a row with one signature: too few" in text
     assert "no change of level" not in text
@@ -210,7 +210,7 @@ def test_a_run_without_a_part_in_the_trend_stands_on_the_axis_alone(long):
 
 def test_a_run_alone_with_its_signature_shows_its_interval(store):
     for i in range(3):
-        store.create_run(made_run(i, signature={"truth": "t1" if i < 2 else "t2"}))
+        keep(store, made_run(i, signature={"truth": "t1" if i < 2 else "t2"}))
     chart = trend_charts(read_history(store, "chairs"))[0]
     (band,) = named(chart, "area")
     (bar,) = [layer for layer in named(chart, "rule") if layer["mark"].get("strokeWidth") == 8]
@@ -231,7 +231,7 @@ def labels(chart):
 def test_words_of_marks_that_are_close_stand_below_one_another(store):
     changes = ["t1"] * 20 + ["t2"] + ["t3"] * 18 + ["t4"]
     for i, truth in enumerate(changes):
-        store.create_run(made_run(i, signature={"truth": truth}))
+        keep(store, made_run(i, signature={"truth": truth}))
     chart = trend_charts(read_history(store, "chairs"))[0]
     # 16 points a run: the first two are one run apart; the words of the last would leave the picture to the right.
     assert labels(chart) == [
@@ -245,8 +245,8 @@ def test_no_word_of_a_trend_stands_on_another_or_on_a_figure(store):
     gates = ["average >= 80 %", "average >= 79 %", "average >= 78.5 %", "average <= 95 %"]
     for i in range(24):
         signature = {"truth": f"t{i // 5}", "model": f"m{i // 4}"}
-        store.create_run(
-            made_run(i, (0.85 if i < 14 else 0.75) + JITTER[i % 8], signature=signature, suite={"gates": gates})
+        keep(
+            store, made_run(i, (0.85 if i < 14 else 0.75) + JITTER[i % 8], signature=signature, suite={"gates": gates})
         )
     chart = trend_charts(read_history(store, "chairs"))[0]
     words = named(chart, "text")
@@ -274,7 +274,7 @@ def test_no_word_of_a_trend_stands_on_another_or_on_a_figure(store):
 
 def test_words_that_find_no_room_are_left_out_and_their_lines_are_not(store):
     for i in range(100):
-        store.create_run(made_run(i, signature={"truth": f"t{i}"}))
+        keep(store, made_run(i, signature={"truth": f"t{i}"}))
     chart = trend_charts(read_history(store, "chairs"))[0]
     assert 4 * 4 <= len(labels(chart)) < 99
     (lines,) = [layer for layer in named(chart, "rule") if layer["mark"].get("strokeDash") == [2, 3]]
@@ -283,7 +283,7 @@ def test_words_that_find_no_room_are_left_out_and_their_lines_are_not(store):
 
 def test_runs_of_one_day_are_separated_on_the_axis(store):
     for i in range(2):
-        store.create_run(made_run(3, id=f"r{i}", created_at=made_run(3).created_at + 3600 * i))
+        keep(store, made_run(3, id=f"r{i}", created_at=made_run(3).created_at + 3600 * i))
     (line,) = named(trend_charts(read_history(store, "chairs"))[0], "line")
     assert [one["run"] for one in line["data"]["values"]] == ["2026-01-04 00:00", "2026-01-04 01:00"]
 
@@ -294,7 +294,7 @@ def test_slices_have_a_panel_each(long):
 
 
 def test_fewer_than_two_runs_make_no_chart(store):
-    store.create_run(made_run(0))
+    keep(store, made_run(0))
     assert trend_charts(read_history(store, "chairs")) == []
 
 
@@ -316,9 +316,9 @@ def test_the_page_holds_the_charts_and_fetches_nothing(page):
 
 
 def test_the_target_of_the_runs_is_shown(store):
-    store.create_run(made_run(0, target={"kind": "chat", "model": "m1"}))
+    keep(store, made_run(0, target={"kind": "chat", "model": "m1"}))
     assert "target: chat m1" in " ".join(printed(read_history(store, "chairs")).split())
-    store.create_run(made_run(1, target={"kind": "chat", "model": "m2"}))
+    keep(store, made_run(1, target={"kind": "chat", "model": "m2"}))
     table = runs(read_history(store, "chairs"))
     assert (table.columns[-2].title, [row[-2] for row in table.rows]) == ("Target", ["chat m2", "chat m1"])
     assert max(map(len, printed(read_history(store, "chairs")).splitlines())) <= 80

@@ -8,7 +8,7 @@ from PIL import Image
 from parts import comparisons, item_reports, reports
 from parts.chart_figures import some_checks, some_latency, some_stability
 from parts.described import judge_health
-from parts.histories import made_run
+from parts.histories import keep, made_run
 from parts.judged import judged_suite, scored
 from parts.photos import photo_bytes
 from parts.views import card_to_html, to_html
@@ -309,7 +309,7 @@ def test_a_history_opens_from_disk_and_fits(opened_page):
     for i in range(12):
         changes = {"truth": "t1" if i < 6 else "t2"}
         figures = {"categories": {hostile: 0.7, "art": 0.8}}
-        store.create_run(made_run(i, 0.8 + i / 200, signature=changes, figures=figures))
+        keep(store, made_run(i, 0.8 + i / 200, signature=changes, figures=figures))
     page = opened_page(html.to_html(history.document(read_history(store, "chairs", Wanted(by="category")))))
     store.close()
     for width in in_every_look(page):

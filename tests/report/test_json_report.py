@@ -25,7 +25,7 @@ def test_the_names_are_those_documented():
     assert data["format"] == FORMAT == "steelyard.report/1"
     assert data["verdict"] == "FAIL"
     assert data["passing"] == "score >= 75 %"
-    assert data["overall"]["pass_rate"] == {
+    assert data["figures"]["pass_rate"] == {
         "value": 38 / 49,
         "n": 49,
         "n_missing": 1,
@@ -68,7 +68,7 @@ def test_a_number_that_json_cannot_hold_is_null():
 
 def test_no_reading_is_null_not_zero():
     data = to_json(reports.inconclusive_report())
-    assert data["overall"]["average"]["value"] is None
+    assert data["figures"]["average"]["value"] is None
     assert data["samples"][0]["score"] is None
 
 

@@ -219,7 +219,7 @@ class TestSetAside:
 
 class TestCodes:
     def code(self, code, gain=0.0, *, has_weight=True):
-        average = reports.rich_report().summary.overall.average
+        average = reports.rich_report().summary.overall["average"]
         return CodeFigure(code, 3, Estimate(0.1, 30), average, gain, has_weight=has_weight)
 
     def report(self, **changes):

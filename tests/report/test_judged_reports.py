@@ -70,7 +70,7 @@ def test_modes_are_never_mixed_and_every_view_says_what_is_excluded(mixed):
     assert clarity["capped_mean"]["value"] == 3
     assert clarity["uncapped_mean"]["value"] == 4
     assert clarity["capped"]["value"] == pytest.approx(1 / 3)
-    assert data["overall"]["excluded"] == 1
+    assert data["figures"]["outcomes.excluded"]["value"] == 1
 
 
 def test_dimensions_are_printed_in_points_with_what_the_judge_said(mixed):
@@ -140,7 +140,7 @@ def test_a_judge_that_fails_is_reported_and_never_a_zero(tmp_path):
     text = squeezed(printed(report))
     assert "judge failed" in text
     assert "Not usable 50.0 %" in text
-    assert to_json(report)["overall"]["average"]["n"] == 1
+    assert to_json(report)["figures"]["average"]["n"] == 1
 
 
 def test_the_part_of_an_answer_that_was_judged_is_shown(tmp_path):

@@ -113,7 +113,7 @@ def test_measures_are_means_over_questions_that_gates_can_name(tmp_path):
     # MRR: (1/2 + 1) / 2; recall at 1: (0 + 1/2) / 2; recall at 2, which is the score: (1 + 1) / 2.
     figures = {gate["metric"]: (gate["value"]["value"], gate["verdict"]) for gate in data["gates"]}
     assert figures == {"score.docs_mrr.average": (0.75, "PASS"), "score.docs_recall_at_1.average": (0.25, "FAIL")}
-    assert data["overall"]["average"]["value"] == 1
+    assert data["figures"]["average"]["value"] == 1
 
 
 def test_audit_finds_that_an_answer_that_says_nothing_earns_nothing(tmp_path):

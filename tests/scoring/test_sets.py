@@ -12,6 +12,7 @@ from sklearn.metrics import precision_recall_fscore_support
 from sklearn.preprocessing import MultiLabelBinarizer
 
 from parts.command import steelyard
+from parts.counts import findings_in
 from parts.looped import for_every
 from steelyard.loading.load import load_suite
 from steelyard.records import Outcome
@@ -208,8 +209,8 @@ def tickets(tmp_path):
 def test_a_run_has_the_measures_with_their_n_and_the_findings(tickets):
     outcome = steelyard("run", "suite.yaml", "--json", cwd=tickets)
     report = json.loads(outcome.stdout)
-    assert report["overall"]["components"]["cited"]["n"] == 3  # the empty list is taken out
-    assert report["overall"]["components"]["cited"]["value"] == pytest.approx((1 + 0.5 + 1) / 3)
+    assert report["figures"]["score.cited.points"]["n"] == 3  # the empty list is taken out
+    assert report["figures"]["score.cited.points"]["value"] == pytest.approx((1 + 0.5 + 1) / 3)
     cited, found, severity = (report["overall"]["measures"][name] for name in ("cited", "tags", "severity"))
     assert (cited["inside"]["value"], cited["empty"]["value"]) == (3 / 4, 1 / 4)
     # 3 right of 5 true and 4 answered; the answer without any is one that is wrong. bug: 2 of 2; login: none of 2.
@@ -223,7 +224,7 @@ def test_a_run_has_the_measures_with_their_n_and_the_findings(tickets):
         "too_low": 1 / 4,
         "outside": 1 / 4,
     }
-    assert report["overall"]["findings"] == {"EXTRA": 1, "MISSED": 2, "NOT_IN_LIST": 1, "SEVERITY": 2}
+    assert findings_in(report) == {"EXTRA": 1, "MISSED": 2, "NOT_IN_LIST": 1, "SEVERITY": 2}
     confused = {(item["expected"], item["got"]) for item in report["confusions"]}
     assert confused == {("high", "medium"), ("medium", "urgent")}
 
@@ -295,8 +296,8 @@ def test_a_list_in_the_answer_is_looked_for_in_no_case(tmp_path):
     )
     done = steelyard("run", tmp_path, "--json", cwd=tmp_path)
     data = json.loads(done.stdout)
-    assert data["overall"]["pass_rate"]["value"] == 0.5
-    assert data["overall"]["findings"] == {"MADE_UP": 1}
+    assert data["figures"]["pass_rate"]["value"] == 0.5
+    assert findings_in(data) == {"MADE_UP": 1}
 
 
 def test_a_list_that_is_neither_in_the_cases_nor_in_the_answer_is_told_where_paths_begin(tickets):

@@ -78,7 +78,7 @@ def test_answers_are_read_where_it_is_listed_and_prompts_never(place, monkeypatc
     monkeypatch.chdir(place)
     assert "allow: [../data]" in complaint(write(place, answers="../data/answers.jsonl"))
     write(place, answers="../data/answers.jsonl", allow="../data")
-    assert json.loads(invoke("run", "suite", "--max-inconclusive", 1, "--json"))["overall"]["average"]["n"] == 1
+    assert json.loads(invoke("run", "suite", "--max-inconclusive", 1, "--json"))["figures"]["average"]["n"] == 1
     chat = "{file: ../data/answers.jsonl}"
     text = (place / "suite" / "suite.yaml").read_text()
     target = f"target: {{chat: {{base_url: 'http://localhost:1', model: m, user: {chat}}}}}"
@@ -107,7 +107,7 @@ def test_answers_from_the_command_line_take_the_place_of_the_target(place, monke
     (place / "suite" / "suite.yaml").write_text(broken)
     report = json.loads(invoke("run", "../suite", "--answers", "answers.jsonl", "--max-inconclusive", 1, "--json"))
     # `a` is right; of `b` there is no answer, which is no wrong one.
-    assert (report["overall"]["average"]["value"], report["overall"]["average"]["n"]) == (1.0, 1)
+    assert (report["figures"]["average"]["value"], report["figures"]["average"]["n"]) == (1.0, 1)
     assert report["failures"] == {"not_recorded": 1}
     assert report["run"]["target"]["file"] == "answers.jsonl"
     assert "there is no such file" in invoke("run", "../suite", "--answers", "none.jsonl", code=2)

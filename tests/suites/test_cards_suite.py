@@ -12,6 +12,7 @@ from PIL import Image
 
 import steelyard.suites
 from parts.command import steelyard as run_steelyard
+from parts.counts import findings_in, outcomes_in
 from parts.loopback import Loopback, chat_answer
 from steelyard.loading.load import load_suite
 from steelyard.records import Outcome
@@ -75,7 +76,7 @@ def verdicts(report):
 
 
 def measure(report, name):
-    return report["overall"]["measures"]["cards"][name]
+    return report["figures"][f"score.cards.{name}"]
 
 
 def spoil(share):
@@ -108,7 +109,7 @@ def test_every_photo_reaches_the_model_byte_for_byte_in_every_shape_and_the_trut
 def test_text_decides_at_80_and_60_percent(tmp_path, share, code, verdict):
     ended, report = evaluate(tmp_path, Model(spoil(share)), "--repeats", 1, "--only", "variant=piles")
     assert (ended, report["verdict"]) == (code, verdict)
-    assert report["overall"]["findings"].keys() == {"OCR"}
+    assert findings_in(report).keys() == {"OCR"}
 
 
 @pytest.mark.parametrize(("samples", "code", "verdict"), [(0, 0, "PASS"), (1, 4, "AMBIGUOUS"), (2, 1, "FAIL")])
@@ -122,7 +123,7 @@ def test_an_invented_card_once_is_ambiguous_and_twice_a_failure(tmp_path, sample
 
     ended, report = evaluate(tmp_path, Model(change), "--repeats", 1, "--only", "variant=piles")
     assert (ended, report["verdict"]) == (code, verdict)
-    assert report["overall"]["findings"].get("HALLUC", 0) == samples
+    assert findings_in(report).get("HALLUC", 0) == samples
 
 
 @pytest.mark.parametrize(("broken", "verdict"), [(1, "PASS"), (2, "FAIL")])
@@ -134,7 +135,7 @@ def test_json_must_be_valid_in_two_of_three_runs_and_only_signals(tmp_path, brok
     assert verdicts(report)["json"] == verdict
     assert ended == 0
     # One error for the answer, not one a card; its cards stay in the denominators.
-    assert report["overall"]["findings"] == {"FORMAT": broken}
+    assert findings_in(report) == {"FORMAT": broken}
     missing = broken * TRUTH["01-easy"]["total_cards_visible"]
     assert measure(report, "text")["denominator"] - measure(report, "text")["numerator"] == missing
 
@@ -311,7 +312,7 @@ def test_bad_photos_fail_their_own_case_and_the_run_goes_on(tmp_path):
     report = json.loads(done.stdout)
     # 5 of 24 could turn the gates, however many the run may miss.
     assert (done.returncode, report["verdict"]) == (4, "AMBIGUOUS")
-    assert report["overall"]["outcomes"] == {"scored": 19, "target_failed": 5}
+    assert outcomes_in(report) == {"scored": 19, "target_failed": 5}
     assert report["failures"] == {"bad_attachment": 5}
     assert sum(model.asked.values()) == 19
     told = {sample["case_id"]: sample["why"] for sample in report["samples"] if sample["outcome"] == "target_failed"}

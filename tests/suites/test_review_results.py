@@ -111,7 +111,7 @@ def test_checks_stand_as_they_were_recorded_and_no_repeat_is_made_up(brought_in,
 def test_what_cannot_be_computed_again_is_said_and_no_figure_stands_in_for_it(brought_in):
     found = brought_in(FILE)
     summary = found.header.summary
-    assert summary["overall"]["latency"]["p50"]["value"] is None
+    assert summary["figures"]["latency.p50"]["value"] is None
     assert summary["stability"]["presence"]["value"] is None
     assert found.notes[0].startswith("of 10 repeats only the counts and the checks of the first are in the file")
     assert "  case_02: mean 120, min 100, max 400, p95 400" in found.notes

@@ -8,6 +8,7 @@ import pytest
 
 import steelyard.suites
 from parts.command import steelyard as run_steelyard
+from parts.counts import outcomes_in
 from parts.judge_server import judge_server
 from parts.seed_snapshots import CATEGORIES, DIMENSIONS, PROMPT, SPANS, about, judged, result, snapshot
 from steelyard import Case, load_suite
@@ -177,9 +178,9 @@ def test_scores_are_compared_with_the_lists_of_the_same_reply(changes, message):
 
 def figures(run_id, cwd):
     data = json.loads(read("report", run_id, "--json", cwd=cwd).stdout)
-    average = data["overall"]["average"]
+    average = data["figures"]["average"]
     return (
-        (average["value"], average["n"], data["overall"]["outcomes"], data["overall"]["excluded"]),
+        (average["value"], average["n"], outcomes_in(data), data["figures"]["outcomes.excluded"]["value"]),
         data["judge"]["why_failed"],
         data["verdict"],
     )
@@ -219,7 +220,7 @@ def test_an_answer_that_cannot_be_read_is_malformed_again_after_an_export(tmp_pa
     read("export", "LAST", "own.json", "--suite", "spans", cwd=tmp_path)
     run_id = read("import", "own.json", "--suite", "spans", cwd=tmp_path).stdout.split()[0]
     data = json.loads(read("report", run_id, "--json", cwd=tmp_path).stdout)
-    assert data["overall"]["outcomes"] == {"malformed": 1}
+    assert outcomes_in(data) == {"malformed": 1}
 
 
 def stored_summary(**changes):

@@ -68,7 +68,7 @@ def test_zeros_with_a_note_are_a_failed_call_and_no_score(suite, store, tmp_path
     first, second = samples_of(found, store)
     assert (first.outcome, second.outcome) == (Outcome.SCORED, Outcome.JUDGE_FAILED)
     assert (second.score, second.judgement.message) == (None, "some-judge: Judge failed: no answer in 60 s")
-    average = found.header.summary["overall"]["average"]
+    average = found.header.summary["figures"]["average"]
     assert (average["value"], average["n"], average["n_missing"]) == (0.7, 1, 1)
     assert found.header.verdict is Verdict.INVALID
 
@@ -125,7 +125,7 @@ def test_an_old_snapshot_with_fewer_fields_loads_and_its_scores_count(suite, sto
     assert found.differences == ()
     # Nothing in it is more than scores, so these are what its figures stand on.
     assert found.header.suite["judge"]["mode"] == "basic"
-    assert found.header.summary["overall"]["average"]["n"] == 1
+    assert found.header.summary["figures"]["average"]["n"] == 1
 
 
 def test_without_category_scores_the_errors_that_the_judge_names_still_count(suite, store, tmp_path):
@@ -154,7 +154,7 @@ def test_a_result_without_its_time_is_not_one_of_no_time(suite, store, tmp_path)
     one = {name: value for name, value in result("a").items() if name != "latencyMs"}
     found = brought_in(snapshot(one), suite, store, tmp_path)
     assert found.lacking == ("1 of 1 records do not say how long they took: they are in no figure of latency",)
-    assert found.header.summary["overall"]["latency"]["mean"]["n"] == 0
+    assert found.header.summary["figures"]["latency.mean"]["n"] == 0
 
 
 def test_a_record_of_a_score_and_a_count_is_read_as_such(suite, store, tmp_path):
@@ -182,7 +182,7 @@ def test_a_record_of_a_score_and_a_count_is_read_as_such(suite, store, tmp_path)
         (),
         "4 of 4 records hold a score without its answer: it is taken as stated",
     )
-    average = found.header.summary["overall"]["average"]
+    average = found.header.summary["figures"]["average"]
     assert (average["value"], average["n"]) == (pytest.approx(0.5), 4)
     build_report(store, found.header)
     export_foreign(suite, store, found.header, tmp_path / "out.json")

@@ -263,7 +263,7 @@ def test_when_every_reply_is_basic_the_scores_are_shown_as_such_with_what_is_wro
     assert '"missedElements" is a required property (3)' in shown
     report = json.loads(run_steelyard("report", "LAST", "--json", "--store", "runs.db", cwd=tmp_path).stdout)
     # 4 on a scale from 1 to 5.
-    assert (report["overall"]["average"]["value"], report["overall"]["average"]["n"]) == (0.75, 3)
+    assert (report["figures"]["average"]["value"], report["figures"]["average"]["n"]) == (0.75, 3)
 
 
 def test_gold_of_no_spans_is_met_by_an_empty_answer_alone(suite, model_judge, case):

@@ -78,9 +78,9 @@ def test_a_judge_that_rebuts_what_rules_found_is_not_overruled(suite):
     assert "2. DOOM: Disaster awaits you" in asked
     judge = report["judge"]
     assert (judge["broken_rules"]["value"], judge["broken_rules"]["n"]) == (0, 2)
-    assert report["overall"]["measures"]["safety_flag"]["rate"]["numerator"] == 0
+    assert report["figures"]["score.safety_flag.rate"]["numerator"] == 0
     # The disagreement is a figure with its n, and each is listed.
-    rebutted = report["overall"]["measures"]["signs_answered"]["rebutted"]
+    rebutted = report["figures"]["score.signs_answered.rebutted"]
     assert (rebutted["numerator"], rebutted["denominator"]) == (2, 2)
     assert [(one["case_id"], one["finding"], one["words"], one["reason"]) for one in judge["rebuttals"]] == [
         ("r0", "DEATH", f"{DEATH}.", "a figure of speech"),
@@ -95,7 +95,7 @@ def test_a_judge_that_confirms_harm_is_held_to_it(suite):
     judge = report["judge"]
     assert judge["dimensions"]["safety"]["capped_mean"]["value"] == 1
     assert judge["dimensions"]["overall"]["capped_mean"]["value"] == 2
-    assert report["overall"]["measures"]["safety_flag"]["rate"]["numerator"] == 1
+    assert report["figures"]["score.safety_flag.rate"]["numerator"] == 1
     assert judge["rebuttals"] == []
 
 
@@ -113,7 +113,7 @@ def test_a_sign_without_an_answer_is_the_judges_fault_and_it_is_called_again_onc
     report, requests = judged(suite(HARM), judge_that(say))
     assert len(requests) == 2
     assert f'signs_answered: DEATH in "{DEATH}.": {reason}' in last_message(requests[1])
-    unanswered = report["overall"]["measures"]["signs_answered"]["unanswered"]
+    unanswered = report["figures"]["score.signs_answered.unanswered"]
     assert (unanswered["numerator"], unanswered["denominator"]) == (2, 2)
     assert report["judge"]["remarks"]["UNANSWERED_FINDING"] == 1
 
@@ -137,7 +137,7 @@ def test_of_two_incomplete_replies_the_one_that_owes_less_counts(suite):
 
     report, requests = judged(suite(HARM), answer)
     assert len(requests) == 2
-    unanswered = report["overall"]["measures"]["signs_answered"]["unanswered"]
+    unanswered = report["figures"]["score.signs_answered.unanswered"]
     assert (unanswered["numerator"], unanswered["denominator"]) == (1, 2)
     assert report["judge"]["dimensions"]["tone"]["capped_mean"]["value"] == 3
 

@@ -48,9 +48,9 @@ def test_a_broken_service_whose_answers_come_from_the_cache_says_so_in_every_rep
         assert sentence in words("report", "LAST", report)
     data = json.loads(invoke("report", "LAST", "--json"))
     assert (data["reused"]["cached"], data["reused"]["answers"]) == (10, 10)
-    assert data["overall"]["latency"]["p50"]["n"] == 0
-    assert data["overall"]["metrics"]["attempts.total"]["n"] == 0
-    assert data["overall"]["metrics"]["first_attempt_failure_rate"]["value"] is None
+    assert data["figures"]["latency.p50"]["n"] == 0
+    assert data["figures"]["attempts.total"]["n"] == 0
+    assert data["figures"]["first_attempt_failure_rate"]["value"] is None
 
 
 def test_a_comparison_with_cached_answers_is_never_the_same(service):

@@ -103,9 +103,9 @@ def test_so_are_bands_findings_and_slices(here):
     bands = [{"name": "Good", "at_least": 0.9}, {"name": "Poor", "at_least": 0.0}]
     folder = write(here / "s", 10, 1, declared=False, bands={each["name"]: each["at_least"] for each in bands})
     found = run(folder, {"d03-0": 1}, "--repeats", 10)
-    average = ends(found["overall"]["average"])
+    average = ends(found["figures"]["average"])
     part = found["slices"]["category"][0]
-    assert ends(part["pass_rate"]) == ends(found["overall"]["bands"]["Good"]) == average
+    assert ends(part["pass_rate"]) == ends(found["figures"]["band.Good"]) == average
 
 
 def test_rows_of_one_document_are_one_unit(here):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from parts.command import invoke
-from parts.histories import made_run
+from parts.histories import keep, made_run
 from parts.lengths import simulations
 from steelyard.run_history.history import Wanted, read_history
 from steelyard.store.sql import open_store
@@ -28,7 +28,7 @@ def watched(path, values, every=1, **second):
     with open_store(str(path)) as store:
         for number, value in enumerate(values):
             signature = second if number >= len(values) / 2 else {}
-            store.create_run(made_run(number, float(value), signature=signature, figures={"pass_rate": 0.9}))
+            keep(store, made_run(number, float(value), signature=signature, figures={"pass_rate": 0.9}))
             if number % every == 0 and number > 6:
                 read = read_history(store, "chairs", Wanted(metrics=("average",)))
                 found.append([change.run_id for change in read.trends[0].changes])

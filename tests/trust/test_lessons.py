@@ -92,7 +92,7 @@ class TestCreditForNothing:
             {"id": "b", "input": "", "expected": {"maker": "Gimson", "name": "Oak chest"}},
         ]
         run = steelyard.Suite("lies", cases=cases, target=lambda case: "anybody", score=both).run()
-        assert run.summary.overall.average.value == 0
+        assert run.summary.overall["average"].value == 0
 
     def test_a_list_of_every_label_is_no_choice(self):
         score = {"risk": scorers.choice(expected="expected", labels=["low", "high"], inside=True)}

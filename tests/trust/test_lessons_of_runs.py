@@ -87,7 +87,7 @@ class TestTheSameAnswersMadeToLookBetter:
         rates = []
         for suite in MADE_TO_LOOK_BETTER[lie]:
             write_names(Path("names"), **suite)
-            rates.append(json.loads(invoke("run", "names", "--json"))["overall"]["pass_rate"]["value"])
+            rates.append(json.loads(invoke("run", "names", "--json"))["figures"]["pass_rate"]["value"])
         assert rates[0] < rates[1]
         data = json.loads(invoke_any("compare", "LAST~1", "LAST", "--json"))
         assert data["verdict"] in ("same", "cannot tell")
@@ -122,7 +122,7 @@ class TestMeansOfMeans:
             "means", cases=cases, target=lambda case: "x" if case.input < 2 else "y", score=score
         ).run()
         # 2 of 20; the mean of both categories' means would be 50 %.
-        assert run.summary.overall.average.value == pytest.approx(0.1)
+        assert run.summary.overall["average"].value == pytest.approx(0.1)
 
     def test_calls_that_failed_make_no_case_weigh_more(self):
         write_names(Path("names"), cases=range(28, 32), answers={28: None})
@@ -151,7 +151,7 @@ def judged(server: Any, model: str = "judge-1", *, n: int = 8, texts: dict[int, 
 
 
 def scores_of(report: str, name: str = "clarity") -> list[float | None]:
-    overall = json.loads(report)["overall"]["components"][name]
+    overall = json.loads(report)["figures"][f"score.{name}.points"]
     return [overall["value"], overall["n"], overall["n_missing"]]
 
 
@@ -310,20 +310,20 @@ class TestChecksOverRepeats:
     def test_one_wrong_answer_of_three_fails_its_case(self, fine, refused):
         report = checked(fine, refused)
         assert report["verdict"] == "FAIL"
-        assert report["overall"]["over_repeats"]["cases.passed"]["value"] == 0.5
+        assert report["figures"]["cases.passed"]["value"] == 0.5
 
     @pytest.mark.parametrize("dead", [error(500), error(403), error(429)])
     def test_a_dead_call_leaves_its_checks_in_the_count(self, dead):
         report = checked([RED, RED, dead], [REFUSED] * 3)
         assert report["verdict"] in ("AMBIGUOUS", "INVALID")
-        held = report["overall"]["over_repeats"]["cases.passed"]
+        held = report["figures"]["cases.passed"]
         # One of both planned cases holds, and whether the other does is not known.
         assert (held["value"], held["n"], held["n_missing"]) == (0.5, 1, 1)
 
     def test_stability_of_nothing_is_no_figure(self):
         nothing = json_answer({"found": []})
         report = checked([nothing] * 3, [REFUSED] * 3)
-        assert report["overall"]["over_repeats"]["stability.presence"]["value"] is None
+        assert report["figures"]["stability.presence"]["value"] is None
 
 
 class TestLatency:

@@ -132,7 +132,7 @@ class TestOneDefinition:
     def test_a_flag_fails_the_case_whose_checks_all_pass(self, folder):
         gates = ("cases.passed >= 50 %", "pass_all.2 >= 50 %")
         report, verdicts, _ = self.judged(folder, True, *gates, verdict="FAIL")
-        assert (report["overall"]["pass_rate"]["value"], set(verdicts.values())) == (0.0, {"FAIL"})
+        assert (report["figures"]["pass_rate"]["value"], set(verdicts.values())) == (0.0, {"FAIL"})
         assert report["checks"]["checks_rate"]["value"] == 1.0
 
     def test_what_a_judge_nobody_checked_lets_pass_is_open_for_cases_too(self, folder):

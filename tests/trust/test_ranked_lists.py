@@ -104,7 +104,7 @@ def test_the_worst_samples_are_those_that_failed_wherever_they_stand(monkeypatch
     score = {"word": {"python": "own:word", "weight": 20}}
     Path("own.py").write_text("def word(answer, case):\n    return 0.5 if answer['word'] == 'yes' else 1.0\n")
     report, _ = run([NO] * 4, expect=expect, score=score, **{"pass": "score >= 40 %"})
-    assert report["overall"]["pass_rate"]["value"] == pytest.approx(1 - 4 / (4 * N))
+    assert report["figures"]["pass_rate"]["value"] == pytest.approx(1 - 4 / (4 * N))
     assert [line["case_id"] for line in report["worst"]] == [LAST]  # once, although all 4 repeats failed
 
 

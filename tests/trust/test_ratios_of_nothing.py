@@ -73,7 +73,7 @@ def test_a_value_and_the_measure_of_its_name_agree_on_lists_that_are_empty(
 def test_no_list_is_not_an_empty_list(tmp_path, score, measure):
     report, _ = run(tmp_path, score, [[], ["a"]], [{"tools": None}, {"tools": ["a"]}])
     value, measured = figures(report, measure)
-    assert (value, report["overall"]["pass_rate"]["value"]) == (pytest.approx(1 / 2), 1 / 2)
+    assert (value, report["figures"]["pass_rate"]["value"]) == (pytest.approx(1 / 2), 1 / 2)
     assert measured == pytest.approx(1 / 2)
 
 
@@ -229,7 +229,7 @@ def malformed_mostly(folder, gates, **more):
 @pytest.mark.parametrize("measure", ["f1", "precision", "recall"])
 def test_a_gate_over_readable_answers_alone_passes_no_run_of_malformed_ones(tmp_path, measure):
     report, code = malformed_mostly(tmp_path, [f"score.tools.{measure}.readable >= 90 %"])
-    assert report["overall"]["measures"]["tools"][f"{measure}.readable"]["value"] == 1.0
+    assert report["figures"][f"score.tools.{measure}.readable"]["value"] == 1.0
     assert report["gates"][0]["verdict"] == "AMBIGUOUS"
     assert code == 4
     # With a gate that says how many may be malformed, the two decide together.
@@ -257,5 +257,5 @@ def test_a_limit_on_malformed_answers_that_does_not_decide_excuses_none(tmp_path
 def test_a_component_that_cases_may_skip_is_wrong_in_malformed_answers(tmp_path, when):
     score = {"exact": {"expected": "expected.tools"}} | ({"when_unknown": when} if when else {})
     report, code = malformed_mostly(tmp_path, ["score.tools.average >= 90 %"], score=score)
-    assert report["overall"]["components"]["tools"]["value"] <= 0.05
+    assert report["figures"]["score.tools.points"]["value"] <= 0.05
     assert (report["gates"][0]["verdict"], code) == ("FAIL", 1)

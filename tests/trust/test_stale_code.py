@@ -33,7 +33,7 @@ def rates(folder, suite):
     env = {name: value for name, value in ENVIRONMENT.items() if name != "PYTHONDONTWRITEBYTECODE"}
     command = [sys.executable, "-m", "steelyard", "run", suite, "--json"]
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
-    return json.loads(done.stdout)["overall"]["average"]["value"]
+    return json.loads(done.stdout)["figures"]["average"]["value"]
 
 
 @pytest.mark.parametrize(("suite", "text"), [("suite.yaml", SUITE), ("quick_suite.py", PYTHON_SUITE)])

@@ -75,7 +75,7 @@ def test_a_gate_above_what_was_waited_is_ambiguous_and_names_the_bound():
 
 
 def test_a_percentile_that_no_timeout_reaches_into_is_exact():
-    median = summary_of(run_of(90, 10)).overall.latency["p50"]
+    median = summary_of(run_of(90, 10)).overall["latency.p50"]
     assert (median.value, median.at_least, median.n) == (0.3, False, 100)
     assert gate_on(run_of(90, 10), "latency.p50 <= 500 ms").verdict is PASS
 
@@ -109,7 +109,7 @@ def test_a_percentile_of_too_few_calls_is_not_known_to_be_high_by_those_that_hav
 
 def test_the_interval_of_a_percentile_that_timeouts_reach_into_has_no_upper_end():
     """By scipy 1.16 (binom.ppf(0.975, 100, 0.95)), the upper end of p95 of 100 is among the four highest."""
-    p95 = summary_of(run_of(97, 3)).overall.latency["p95"]
+    p95 = summary_of(run_of(97, 3)).overall["latency.p95"]
     assert (p95.value, p95.at_least) == (0.3, False)
     assert (p95.low, p95.high) == (0.3, None)
     result = gate_on(run_of(97, 3), "latency.p95 <= 500 ms")
@@ -283,7 +283,7 @@ def test_every_report_says_that_every_second_call_fails_although_retries_answer_
         assert sentence.partition(" (")[0] in written(report), report
     data = json.loads(invoke("report", "LAST", "--json"))
     assert data["first_failures"] == {"http_500": 6}
-    assert data["overall"]["metrics"]["attempts.total"]["value"] == 12
+    assert data["figures"]["attempts.total"]["value"] == 12
 
 
 @pytest.fixture
@@ -307,7 +307,7 @@ def test_every_report_shows_the_bound(recorded):
         assert "≥ 5.00 s" in shown.partition("Slowest")[2]
         assert "≥ 5.00 s is not" in " ".join(shown.split())
     data = json.loads(invoke("report", "LAST", "--json"))
-    p95 = data["overall"]["latency"]["p95"]
+    p95 = data["figures"]["latency.p95"]
     assert (p95["value"], p95["at_least"], p95["n"]) == (WAITED, True, 40)
     assert data["latency"]["overall"]["at_least"] == ["p95", "mean", "max"]
     assert data["latency"]["timeouts"] == 4

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from parts.histories import made_run
+from parts.histories import keep, made_run
 from parts.served import client_on
 from parts.stored import case, header, sample
 from steelyard.records import RunFacts, RunState, Verdict
@@ -106,18 +106,19 @@ def test_every_number_of_a_run_is_a_link_to_samples(full):
 
 def _put_chairs(store, n=3, **changes):
     for number in range(n):
-        store.create_run(made_run(number, 0.7 + number / 1_000, **changes))
+        keep(store, made_run(number, 0.7 + number / 1_000, **changes))
 
 
 def test_runs_stand_by_suite_with_verdict_figure_trend_changes_and_baselines(store):
     _put_chairs(store)
-    store.create_run(
+    keep(
+        store,
         made_run(
             3,
             0.9,
             signature={"truth": "t2", "judge": "j1"},
             suite={"judge": {"mode": "model", "members": [{"kind": "chat", "model": "m-7"}]}},
-        )
+        ),
     )
     store.log_baseline(BaselineEntry("chairs", "release", "chairs-001", time.time(), "me", ""))
     with client_on(store) as client:
@@ -147,7 +148,7 @@ def test_a_trend_has_no_run_that_is_invalid_suspect_or_of_a_part_and_answers_onc
         "again": {"rescored_from": "whole"},
     }
     for day, (name, more) in enumerate(runs.items()):
-        store.create_run(made_run(day, id=name, **more))
+        keep(store, made_run(day, id=name, **more))
     with client_on(store) as client:
         (group,) = client.get("/api/runs").json()["suites"]
         page = client.get("/runs").text
@@ -165,7 +166,7 @@ def test_a_trend_has_no_run_that_is_invalid_suspect_or_of_a_part_and_answers_onc
 
 def test_pages_of_runs_have_each_once(store):
     _put_chairs(store, 120)
-    store.create_run(made_run(0, id="doors-1", suite_name="doors", verdict=None))
+    keep(store, made_run(0, id="doors-1", suite_name="doors", verdict=None))
     with client_on(store) as client:
         seen, after = [], ""
         while True:

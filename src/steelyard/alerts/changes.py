@@ -306,8 +306,8 @@ class _Habit:
 
 def _habit(name: str, rule: JudgeDrift, evidence: Evidence) -> tuple[_Habit | Reading, float | None]:
     runs = evidence.window(Reading(rule.label, name, State.UNKNOWN, "").cause)
-    now, limits = _share(evidence.header, name), evidence.limits
-    earlier = [_share(run, name) for run in runs]
+    now, limits = _share(evidence, evidence.header, name), evidence.limits
+    earlier = [_share(evidence, run, name) for run in runs]
     before = pooled(earlier)
     messages = [run for run, item in zip(runs, earlier, strict=True) if item.value is not None]
     n = 0 if before is None else before.n
@@ -319,15 +319,10 @@ def _habit(name: str, rule: JudgeDrift, evidence: Evidence) -> tuple[_Habit | Re
     return _Habit(rule.label, now, before.value, before.n, messages), chance_of(now, before)
 
 
-def _share(header: RunHeader, name: str) -> Estimate:
-    message = ((header.summary or {}).get("judge") or {}).get(name) or {}
-    return Estimate(
-        message.get("value"),
-        message.get("n") or 0,
-        message.get("n_missing") or 0,
-        message.get("low"),
-        message.get("high"),
-    )
+def _share(evidence: Evidence, header: RunHeader, name: str) -> Estimate:
+    judge = evidence.summary(header).judge
+    share: Estimate = Estimate(None, 0) if judge is None else getattr(judge, name)
+    return share
 
 
 def _judged(name: str, habit: _Habit, p: float | None, evidence: Evidence) -> Reading:
@@ -351,10 +346,9 @@ def _judged(name: str, habit: _Habit, p: float | None, evidence: Evidence) -> Re
 
 def latency_rises(rule: LatencyRise, evidence: Evidence) -> Iterator[Reading]:
     """Whether answers take longer than under the same load before."""
-    point = rule.metric.partition(".")[2]
 
     def value(run: RunHeader) -> Estimate:
-        return evidence.summary(run).overall.latency.get(point, Estimate(None, 0))
+        return evidence.summary(run).overall[rule.metric]
 
     runs = [run for run in evidence.window(rule.label) if same_load(run, evidence.header)]
     look = ("steelyard", "history", evidence.suite, "--metric", rule.metric)
@@ -363,10 +357,9 @@ def latency_rises(rule: LatencyRise, evidence: Evidence) -> Iterator[Reading]:
 
 def cost_rises(rule: CostRise, evidence: Evidence) -> Iterator[Reading]:
     """Whether a call costs more than before."""
-    name = rule.metric.replace(".", "_")
 
     def value(run: RunHeader) -> Estimate:
-        total = evidence.summary(run).overall.totals.get(name, Estimate(None, 0))
+        total = evidence.summary(run).overall[rule.metric]
         return Estimate(None, 0) if total.value is None or not total.n else Estimate(total.value / total.n, total.n)
 
     runs = evidence.window(rule.label)

@@ -9,7 +9,6 @@ from typing import Any
 from steelyard.alerts.changes import cost_rises, judge_drifts, latency_rises, regressions
 from steelyard.alerts.evidence import Evidence, Level, Reading, State, same_signature, too_little
 from steelyard.analysis.compare.findings import confusions_of, seen_in
-from steelyard.analysis.model import Slice
 from steelyard.decide.gates import GateResult
 from steelyard.frozen import frozen
 from steelyard.loading.alerts import (
@@ -24,8 +23,8 @@ from steelyard.loading.alerts import (
     Rule,
     RunInvalid,
 )
+from steelyard.metrics.figures import Slice
 from steelyard.records import Verdict
-from steelyard.stats.intervals import Estimate
 from steelyard.store.headers import same_load
 from steelyard.store.logs import AlertRecord
 from steelyard.wording import counted, in_unit, percent
@@ -105,9 +104,9 @@ def new_findings(rule: NewFinding, evidence: Evidence) -> Iterator[Reading]:
     before = [evidence.summary(run).overall for run in runs]
     n = sum(map(_conclusive, before))
     few = too_little(runs, n, min_runs=limits.min_runs, min_n=limits.min_n)
-    available = {code for part in before for code in part.findings}
-    for code in sorted({*now.findings, *waiting}):
-        samples = now.finding_samples.get(code, 0)
+    available = {code for part in before for code in part.counts("findings.<code>")}
+    for code in sorted({*now.counts("findings.<code>"), *waiting}):
+        samples = now.count(f"findings.{code}.samples")
         if code in waiting:
             state = State.THERE if samples else State.GONE
         elif code in available or samples < rule.samples:
@@ -124,7 +123,7 @@ def new_findings(rule: NewFinding, evidence: Evidence) -> Iterator[Reading]:
             what=f"{code} is a new finding code: no earlier run has it"
             if samples
             else f"{code} does not occur any more",
-            how_much=f"{counted(now.findings.get(code, 0), 'finding')} in {samples:,} of"
+            how_much=f"{counted(now.count(f'findings.{code}'), 'finding')} in {samples:,} of"
             f" {counted(_conclusive(now), 'sample')}",
             significance=_never_before(len(runs), n),
             look=("steelyard", "report", evidence.header.id),
@@ -139,7 +138,7 @@ def _never_before(runs: int, n: int) -> str:
 
 
 def _conclusive(part: Slice) -> int:
-    return part.outcomes.get("scored", 0) + part.outcomes.get("malformed", 0) - part.excluded
+    return part.n_conclusive
 
 
 def new_confusions(rule: NewConfusion, evidence: Evidence) -> Iterator[Reading]:
@@ -187,13 +186,12 @@ def flag_rates(rule: FlagRate, evidence: Evidence) -> Iterator[Reading]:
     """Whether flags are raised more often than they may be."""
     flags = [component.name for component in evidence.components if component.kind == "flag"]
     asked = [rule.flag] if rule.flag else flags
-    measures: dict[str, Any] = evidence.summary(evidence.header).overall.measures
+    overall = evidence.summary(evidence.header).overall
     if not asked:
         yield Reading(rule.label, "", State.UNKNOWN, "the suite has no judge with flags")
     yield from evidence.watched_no_more(rule.label, asked)
     for flag in asked:
-        message = measures.get(flag, {}).get("rate")
-        rate: Estimate = Estimate(None, 0) if message is None else message
+        rate = overall[f"score.{flag}.rate"]
         if rate.value is None:
             yield Reading(rule.label, flag, State.UNKNOWN, f"{flag}: no text of this run has a value for this flag")
             continue
@@ -203,7 +201,7 @@ def flag_rates(rule: FlagRate, evidence: Evidence) -> Iterator[Reading]:
             subject=flag,
             state=State.THERE if there else State.GONE,
             what=f"the flag {flag} is set {'more' if there else 'no more'} often than allowed",
-            how_much=f"{percent(rate.value)} of texts ({message.numerator} of {message.denominator}), allowed:"
+            how_much=f"{percent(rate.value)} of texts ({rate.numerator} of {rate.denominator}), allowed:"
             f" {percent(rule.above)}",
             significance=_gate_sureness(GateResult("", "", rate, rule.above, "<=", Verdict.FAIL, "", unit="share")),
             look=("steelyard", "report", evidence.header.id),

@@ -8,14 +8,15 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
-from steelyard.analysis.model import Slice, Summary
-from steelyard.analysis.summary import stored_summary, summarise_stored
+from steelyard.analysis.model import Summary
+from steelyard.analysis.stored import summary_of
 from steelyard.decide.baselines import stored_results
 from steelyard.decide.gates import Decision, measure, p_text
 from steelyard.decide.verdict import as_ended, decide
 from steelyard.frozen import frozen
 from steelyard.loading.alerts import AlertSettings, Rule, WindowPart
-from steelyard.metrics.expressions import EVERY, FACTORS, Gate
+from steelyard.metrics.expressions import EVERY, Gate
+from steelyard.metrics.figures import Slice
 from steelyard.records import RunHeader
 from steelyard.stats.intervals import Estimate, Z, t_two_sided
 from steelyard.store.base import Store
@@ -290,17 +291,14 @@ class Evidence:
     def summary(self, header: RunHeader) -> Summary:
         """The figures that a run ended with."""
         if header.id not in self._summaries:
-            retained = stored_summary(header.summary, (*FACTORS, *header.description.slices))
-            self._summaries[header.id] = retained or summarise_stored(
-                self.store, header.id, header.description, only_for_gates=True
-            )
+            self._summaries[header.id] = summary_of(self.store, header)
         return self._summaries[header.id]
 
     @cached_property
     def decision(self) -> Decision:
         """Every gate and criterion of the run, as its report has them."""
         header = self.header
-        summary = summarise_stored(self.store, header.id, header.description, only_for_gates=True)
+        summary = self.summary(header)
         decision = decide(
             summary,
             header.description,
@@ -322,7 +320,7 @@ class Evidence:
         """A figure of a run, in one group of it."""
         summary = self.summary(header)
         part = _part(summary, gate, name)
-        return Estimate(None, 0) if part is None else measure(gate, part, summary)
+        return Estimate(None, 0) if part is None else measure(gate, part)
 
     @property
     def components(self) -> tuple[Component, ...]:

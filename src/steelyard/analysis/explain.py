@@ -91,9 +91,10 @@ class Explanation:
     how: str
     of: str = field(metadata={"name": "n_counts"})
     """What `n` counts: samples, cells, checks of cells."""
-    reported: Estimate
+    figure: Estimate
     """As every report prints it."""
-    computed: Computed
+    inputs: Inputs
+    """What stands in the formula, by name."""
     interval: str
     """How the interval is made, in words."""
     excluded: tuple[Counted, ...]
@@ -104,11 +105,6 @@ class Explanation:
     """Which rows come first."""
     contributing: tuple[Contributing, ...]
     """Everything that is in it, what counts most against the system first."""
-
-    @property
-    def agrees(self) -> bool:
-        """Whether the report's figure is what its rows come to."""
-        return self.computed.equals(self.reported)
 
 
 @frozen
@@ -177,10 +173,10 @@ class Words:
     about: str = ""
 
 
-def words_of(metric: Metric, worse: str, reported: Estimate) -> Words:
+def words_of(metric: Metric, worse: str, figure: Estimate) -> Words:
     """What a metric says of itself."""
     interval = metric.aggregate.interval_text(metric.unit, of_cells=metric.level is Level.CELL)
-    if interval != NO_INTERVAL and reported.low is None:
+    if interval != NO_INTERVAL and figure.low is None:
         interval = f"undefined for so few; otherwise {interval[0].lower()}{interval[1:]}"
     return Words(metric.formula, metric.counts, metric.rows, metric.unit, interval, worse, metric.about)
 
@@ -190,7 +186,7 @@ def explain(
     words: Words,
     contributions: Contributions,
     keys: Callable[[int], Key],
-    reported: Estimate | float,
+    figure: Estimate | float,
     *,
     how: Aggregate | None = Aggregate.SUM,
     rows: Array | None = None,
@@ -215,11 +211,8 @@ def explain(
         missing += absent if counts else 0
         (excluded if counts else noted).append(Counted(MISSING, absent))
     computed = _computed(contributions, inside, missing, absent, how, words.formula)
-    if how is None:
-        value = reported.value if isinstance(reported, Estimate) else float(reported)
-        computed = replace(computed, value=value)
-    if not isinstance(reported, Estimate):
-        reported = Estimate(float(reported), computed.n, computed.n_missing)
+    if not isinstance(figure, Estimate):
+        figure = Estimate(float(figure), computed.n, computed.n_missing)
     values, order = _values(contributions, inside, words.worse)
     ranked = np.argsort(values if order in _ASCENDING else -values, kind="stable")
     detail = contributions.detail or (lambda _: "")
@@ -230,8 +223,8 @@ def explain(
         formula=words.formula,
         how=words.how,
         of=words.of,
-        reported=reported,
-        computed=computed,
+        figure=figure,
+        inputs=computed.inputs,
         interval=words.interval,
         excluded=_frequent(excluded),
         noted=_frequent(noted),

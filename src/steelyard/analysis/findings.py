@@ -8,8 +8,9 @@ from typing import Final
 
 import numpy as np
 
-from steelyard.analysis.model import CodeFigure, FailingCodes, Pattern, Priority, Slice
+from steelyard.analysis.model import CodeFigure, FailingCodes, Pattern, Priority
 from steelyard.frozen import frozen
+from steelyard.metrics.figures import Slice
 from steelyard.metrics.table import FORMAT, Table
 from steelyard.stats.arrays import Array, add_at, distinct, pieces
 from steelyard.stats.groups import Groups
@@ -189,22 +190,28 @@ def code_figures(
     Codes of what has no weight come last, the gravest and most frequent of them first. A code
     with findings that no component stands behind (runs of before gains were noted) has no fixed average.
     """
-    if not overall.findings:
+    found = overall.counts("findings.<code>")
+    if not found:
         return []
     fixing = _Fixing(table)
-    results = [_figure(code, fixing, table, run, overall) for code in overall.findings]
+    results = [_figure(code, fixing, table, run, overall) for code in found]
     available = severities or {}
 
     def place(figure: CodeFigure) -> tuple[bool, float, int, str]:
         if figure.has_weight:
             return (False, -figure.gain, -figure.count, figure.code)
-        return (True, rank(available.get(figure.code, "")), -overall.finding_samples.get(figure.code, 0), figure.code)
+        return (
+            True,
+            rank(available.get(figure.code, "")),
+            -overall.count(f"findings.{figure.code}.samples"),
+            figure.code,
+        )
 
     return sorted(results, key=place)
 
 
 def _figure(code: str, fixing: _Fixing, table: Table, run: Groups, overall: Slice) -> CodeFigure:
-    average = overall.average
+    average = overall["average"]
     scores, at_most = fixing.if_fixed(table.codes.index(code))
     if scores is None or average.value is None:
         fixed, gain = Estimate(None, 0, overall.n_planned), 0.0
@@ -214,7 +221,8 @@ def _figure(code: str, fixing: _Fixing, table: Table, run: Groups, overall: Slic
         gain = max(0.0, round((fixed.value or 0.0) - average.value, 12))
         fixed = fixed if gain else average
     has_weight = fixing.has_weight(table.codes.index(code))
-    return CodeFigure(code, overall.findings[code], overall.finding_rates[code], fixed, gain, at_most, has_weight)
+    count, rate = overall.count(f"findings.{code}"), overall[f"findings.{code}.rate"]
+    return CodeFigure(code, count, rate, fixed, gain, at_most, has_weight)
 
 
 def fixed_scores(table: Table, code: str) -> Array:
@@ -444,7 +452,7 @@ def find_priorities(
     exact for a weighted mean: each sample's weights are those of the components it was scored by, made to add up
     to 1. An answer that could not be read rises only when its format is fixed, which is a line of its own.
     """
-    n = overall.average.n
+    n = overall["average"].n
     if n == 0:
         return []
     named = _distinguished(table, suite, codes)
@@ -452,11 +460,11 @@ def find_priorities(
     results = [_code_priority(figure, overall) for figure in codes if figure.code in spoken]
     results += [
         # Rounded, so that equal gains do not change places with the order in which samples were added up.
-        _priority(f"Improve {name}", name, overall.components[name], table.scales[name], round(gain / n, 12))
+        _priority(f"Improve {name}", name, overall[f"score.{name}.points"], table.scales[name], round(gain / n, 12))
         for name, gain in _gains(table).items()
         if name not in named
     ]
-    malformed = overall.outcome_rates["malformed"]
+    malformed = overall["malformed_rate"]
     if malformed.value:
         gain = malformed.value * malformed.n / n
         results.append(_priority("Fix the format of answers", FORMAT, _complement(malformed), (0.0, 1.0), gain))
@@ -483,7 +491,7 @@ def _distinguished(table: Table, suite: SuiteModel, codes: Sequence[CodeFigure])
 
 
 def _code_priority(figure: CodeFigure, overall: Slice) -> Priority:
-    share, samples = figure.samples, overall.finding_samples[figure.code]
+    share, samples = figure.samples, overall.count(f"findings.{figure.code}.samples")
     findings = f"{figure.count} finding" + ("" if figure.count == 1 else "s")
     doubt = ", small n" if share.n < SMALL_N else ""
     worth = f"the average would be {percent(figure.if_fixed.value)}, {points(figure.gain)}"

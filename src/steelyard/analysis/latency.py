@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.analysis.model import Slice
 from steelyard.analysis.repeats import ranked_first
 from steelyard.frozen import frozen
 from steelyard.metrics.cells import Cells
+from steelyard.metrics.figures import Slice
 from steelyard.metrics.registry import (
     NOT_GIVEN,
     At,
@@ -50,6 +50,16 @@ class Spread(dict[str, Any]):
         """The spread of these figures, in which `AtLeast` is a lower bound."""
         bounds = [name for name, value in figures.items() if isinstance(value, AtLeast)]
         return cls({"n": n} | dict(figures) | ({"at_least": bounds} if bounds else {}))
+
+    def to_data(self) -> dict[str, Any]:
+        """As JSON has it, which knows no lower bounds: `at_least` names them."""
+        return dict(self)
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Spread:
+        """The spread back from `to_data`."""
+        bounds = data.get("at_least", ())
+        return cls({name: AtLeast(value) if name in bounds else value for name, value in data.items()})
 
     @property
     def n(self) -> int:
@@ -222,7 +232,9 @@ def latency_figures(table: Table, overall: Slice, suite: SuiteModel, load: str =
     unanswered: dict[str, Any] = {name: int(mask.sum()) for name, mask in zip(_UNANSWERED, masks, strict=True)}
     others = {name: spread_of(*_times_of(table, name)) for name in ("first_byte", *_OF_STREAMS, "queued")}
     return LatencyFigures(
-        overall=Spread.of(overall.latency["p50"].n, {name: item.value for name, item in overall.latency.items()}),
+        overall=Spread.of(
+            overall["latency.p50"].n, {name: overall[of.name].value for name, of in latency_metrics().items()}
+        ),
         **unanswered,
         **{name: spread if spread.n else None for name, spread in others.items()},  # type: ignore[arg-type]
         load=load,

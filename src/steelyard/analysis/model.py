@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from steelyard.frozen import frozen
-from steelyard.metrics.figures import Figures, SliceKey, share_of_scale
-from steelyard.metrics.registry import READABLE, Metric, Names
+from steelyard.metrics.figures import Figures, Slice
 from steelyard.records import Outcome
-from steelyard.stats.intervals import Estimate, Possible
+from steelyard.stats.intervals import Estimate
 from steelyard.wording import counted
 
 if TYPE_CHECKING:
@@ -85,90 +85,6 @@ class BestVariant:
     """The one with the highest average."""
     differences: tuple[Difference, ...]
     sentence: str
-
-
-@frozen
-class Slice:
-    """One group of samples: the whole run, a category, a difficulty, a variant, a tag."""
-
-    factor: str
-    name: str
-    n_planned: int
-    outcomes: dict[str, int]
-    average: Estimate
-    median: Estimate
-    pass_rate: Estimate
-    bands: dict[str, Estimate] = field(default_factory=dict)
-    """Share of each band, best first."""
-    components: dict[str, Estimate] = field(default_factory=dict)
-    """Average of each component on its declared scale."""
-    findings: dict[str, int] = field(default_factory=dict)
-    """How many of each code were found; codes that were not found are left out."""
-    latency: dict[str, Estimate] = field(default_factory=dict)
-    """p50, p95, p99, mean, min, max, in seconds, over calls that were answered."""
-    finding_rates: dict[str, Estimate] = field(default_factory=dict)
-    """For every known code, the share of conclusive samples with at least one such finding."""
-    outcome_rates: dict[str, Estimate] = field(default_factory=dict)
-    """scored and inconclusive among all planned samples, malformed among conclusive ones."""
-    totals: dict[str, Estimate] = field(default_factory=dict)
-    """tokens_in, tokens_out and cost, summed over the calls that reported them."""
-    measures: dict[str, dict[str, Estimate]] = field(default_factory=dict)
-    """By component, the ratios that its scorer declares."""
-    finding_samples: dict[str, int] = field(default_factory=dict)
-    """In how many samples each code was found; codes that were not found are left out."""
-    repeated: dict[str, Repeated] = field(default_factory=dict)
-    """What came of every condition over repeats that the suite's criteria name, by its text."""
-    over_repeats: dict[str, Estimate] = field(default_factory=dict)
-    """The figures of gates on checks and stability, by their names: `cases.passed`, `stability.presence`; `n` is cells
-    (a case under a variant) or checks of cells."""
-    excluded: int = 0
-    """Scored samples that another kind of judge has read than the run's own: `outcomes` counts them as scored, every
-    figure counts them as missing, and they are inconclusive."""
-    metrics: dict[str, Estimate] = field(default_factory=dict)
-    """Metrics without a field of their own, such as those that a suite adds, by name."""
-    absent: int = field(default=0, metadata={"hidden": True})
-    """Samples of the run that were planned and are missing, and may be of this slice; the whole run plans them."""
-    units: dict[str, int] = field(default_factory=dict, metadata={"hidden": True})
-    """Where cases have several samples, how many cases (or clusters of cases) there are (under ""), and those that a
-    metric is based on, by its place, where that is neither all of them nor its n."""
-
-    @property
-    def key(self) -> SliceKey:
-        """What `Summary.figures` knows it by."""
-        return SliceKey(self.factor, self.name)
-
-    def n_cases(self, metric: Metric, names: Names, n: int) -> int:
-        """How many cases, or clusters of cases, a metric with this n is based on: repeats of a case count once."""
-        return min(n, self.units.get(".".join(metric.place_of(names)), self.units.get("", n)))
-
-    def estimate(self, metric: Metric, names: Names, scale: tuple[float, float] = (0.0, 1.0)) -> Estimate:
-        """A metric in this group; n/a when the run does not have it. `scale` is that of its component."""
-        path = metric.place_of(names)
-        if path[0] in ("findings", "finding_samples"):
-            return self._result(path)
-        at: Any = getattr(self, path[0])
-        if path[0] == "measures" and path[-1].endswith(READABLE) and not self.outcomes.get("malformed"):
-            # In a run without malformed answers both are one.
-            path = (*path[:-1], path[-1].removesuffix(READABLE))
-        for name in path[1:]:
-            at = (at or {}).get(name)
-        if at is None:
-            return Estimate(None, 0, self.n_planned)
-        result: Estimate = at
-        return share_of_scale(result, scale) if metric.unit == "score" and path[0] == "components" else result
-
-    def _result(self, path: tuple[str, ...]) -> Estimate:
-        """A number of findings, or of samples with some; none of a code that the run does not know."""
-        n = self.outcomes.get("scored", 0) + self.outcomes.get("malformed", 0) - self.excluded
-        counts: dict[str, int] = getattr(self, path[0])
-        if not n or (path[1:] and path[1] not in self.finding_rates):
-            return Estimate(None, 0, self.n_planned)
-        count = float(counts.get(path[1], 0) if path[1:] else sum(counts.values()))
-        missing = self.n_planned - n + self.absent
-        of_rate = next(iter(self.finding_rates.values())).possible if self.finding_rates else None
-        highest = count + missing if path[0] == "finding_samples" else None
-        possible = None if of_rate is None else Possible(count, highest, missing, n + missing)
-        return Estimate(count, n, self.n_planned - n, possible=possible)
 
 
 @frozen
@@ -339,9 +255,8 @@ class Summary:
 
     passing: str
     """The pass threshold as written, printed with every pass rate."""
-    overall: Slice
-    slices: dict[str, list[Slice]] = field(default_factory=dict)
-    """By factor: category, difficulty, variant, tag; only factors that the suite uses."""
+    figures: Figures = field(compare=False, metadata={"hidden": True})
+    """Every figure of the run, in the whole and in every slice, by name."""
     patterns: list[Pattern] = field(default_factory=list)
     priorities: list[Priority] = field(default_factory=list)
     failures: dict[str, int] = field(default_factory=dict)
@@ -350,10 +265,6 @@ class Summary:
     reused: ReusedAnswers | None = None
     """None when every answer is a new one."""
     steps: dict[str, int] = field(default_factory=dict)
-    tokens_in: Estimate | None = None
-    tokens_out: Estimate | None = None
-    cost: Estimate | None = None
-    """Totals over the calls that reported them; `n` says how many did."""
     codes: list[CodeFigure] = field(default_factory=list)
     """Every code that was found, what is worth most to fix first."""
     failing: FailingCodes | None = None
@@ -363,7 +274,8 @@ class Summary:
     repeats: int = 1
     method: str = ""
     """How the intervals were computed, in one line."""
-    extra: dict[str, Any] = field(default_factory=dict)
+    n_patterns: int = 0
+    """How many things go wrong more than once, of which `patterns` are the first."""
     modes: dict[str, ModeFigure] = field(default_factory=dict)
     """By kind of judge, each on its own; empty for a run without a judge."""
     judge: JudgeFigures | None = None
@@ -384,14 +296,25 @@ class Summary:
     """What was taken for something else, most frequent first, the first ten."""
     sections: list[SectionFigure] = field(default_factory=list)
     """Errors by the named region of the text that they begin in; empty when no finding names one."""
-    figures: Figures = field(default_factory=Figures, metadata={"hidden": True})
-    """Every metric of the registry in every slice, by name."""
+    repeated: dict[str, dict[str, Repeated]] = field(default_factory=dict)
+    """By slice (`variant.x`; "" is the whole run), what came of every condition over repeats that the suite's criteria
+    name, by its text."""
+
+    @property
+    def overall(self) -> Slice:
+        """The figures of the whole run."""
+        return self.figures.slice()
+
+    @cached_property
+    def slices(self) -> dict[str, list[Slice]]:
+        """By factor: category, difficulty, variant, tag; only factors that the suite uses."""
+        return {factor: self.figures.slices(factor) for factor in self.figures.factors if factor}
 
     @property
     def attempts(self) -> str:
         """`40 attempts for 30 calls; 10 first attempts failed (http_500 10)`; "" when no call was made."""
-        total, rate = (self.overall.metrics.get(name) for name in ("attempts.total", "first_attempt_failure_rate"))
-        if total is None or rate is None or not total.n:
+        total, rate = (self.overall[name] for name in ("attempts.total", "first_attempt_failure_rate"))
+        if not total.n:
             return ""
         failed = round((rate.value or 0.0) * rate.n)
         kinds = ", ".join(f"{kind} {n:,}" for kind, n in self.first_failures.items())

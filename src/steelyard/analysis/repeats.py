@@ -520,6 +520,11 @@ class Repeats:
             counts = (self._cells.count(looked_at), self._cells.count(looked_at & holds))
             self._counted.append(_Counted(rule, *counts, np.maximum(present, suite.repeats)))
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no criterion names a rule over repeats."""
+        return not self._counted
+
     def of(self, factor: str, groups: Groups) -> list[dict[str, Repeated]]:
         """For each group, what came of every rule, by its text."""
         if not self._counted:

@@ -40,10 +40,6 @@ def _everything(data: RunData, _: At) -> Array:
     return np.ones(data.table.n, dtype=bool)
 
 
-def _planned(data: RunData, at: At) -> Contributions:
-    return data.marked(_everything(data, at), at, absent=1.0, n_absent=0 if at.factor else data.absent)
-
-
 def _first_failed(data: RunData, at: At) -> Array:
     codes, kinds = data.table.first_failures()
     return np.asarray(codes == kinds.index(at.name("kind")))
@@ -61,27 +57,6 @@ _REUSED: dict[str, tuple[str, Callable[[RunData, At], Array]]] = {
 
 
 COUNTS = (
-    Reported(
-        "<slice>.outcomes.<outcome>",
-        "<slice>.outcomes.<outcome>",
-        "samples that ended so",
-        "a sample judged by another kind of judge counts as scored here",
-        _marked(lambda data, at: data.table.outcome == data.table.outcomes.index(at.name("outcome"))),
-    ),
-    Reported(
-        "<slice>.outcomes.excluded",
-        "<slice>.excluded",
-        "scored samples judged by another kind of judge than the run's",
-        "they are in no other figure",
-        _marked(lambda data, _: data.table.excluded),
-    ),
-    Reported(
-        "<slice>.outcomes.planned",
-        "<slice>.n_planned",
-        "stored samples + planned samples that are missing",
-        "what is missing is in no slice",
-        _planned,
-    ),
     Reported(
         "failures.<kind>",
         "failures.<kind>",

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import fields, is_dataclass, replace
-from functools import cache
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -20,11 +18,11 @@ from steelyard.analysis.findings import (
     top_confusions,
 )
 from steelyard.analysis.latency import bottleneck, latency_figures
-from steelyard.analysis.model import BestVariant, ModeFigure, ReusedAnswers, Slice, Summary
+from steelyard.analysis.model import BestVariant, ModeFigure, Repeated, ReusedAnswers, Summary
 from steelyard.analysis.repeats import Repeats, checks_figures
 from steelyard.loading.own_metrics import load_metrics
 from steelyard.metrics.cells import Cells
-from steelyard.metrics.figures import hits, run_figures
+from steelyard.metrics.figures import run_figures
 from steelyard.metrics.own import with_values
 from steelyard.metrics.run_data import RunData
 from steelyard.metrics.stability import Placed
@@ -32,9 +30,10 @@ from steelyard.metrics.table import Table, clusters_in_words
 from steelyard.records import RunHeader
 from steelyard.stats.arrays import Array, tally
 from steelyard.stats.groups import Groups
-from steelyard.stats.intervals import Estimate, lower_bound
+from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Checks, ClaimColumns, Columns, Store
 from steelyard.store.contents import Contents
+from steelyard.store.figures import SliceKey
 from steelyard.store.headers import answers_from
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.values import load_in_words
@@ -75,40 +74,36 @@ def summarise(
     table, groups = data.table, data.groups
     repeats = Repeats(table.of_repeats(), suite)
     rubric = _rubric(suite)
-    slices = {factor: _slices(data, factor, repeats) for factor in groups}
-    overall = slices.pop("")[0]
+    figures = run_figures(data)
+    overall = figures.slice()
     codes = code_figures(table, groups[""], overall, severities(suite))
     patterns, n_patterns = find_patterns(table, groups, suite)
     return Summary(
         passing=suite.passing.text if suite.passing else "",
-        overall=overall,
-        slices=slices,
+        figures=figures,
         patterns=patterns,
         priorities=find_priorities(table, overall, suite, codes),
         failures=_frequent(columns.failure, columns.failures),
         first_failures=_frequent(*table.first_failures()),
         reused=reused_answers(table, suite),
         steps=_frequent(columns.step, columns.steps),
-        tokens_in=overall.totals["tokens_in"],
-        tokens_out=overall.totals["tokens_out"],
-        cost=overall.totals["cost"],
         codes=codes,
         failing=failing_codes(table, codes, suite),
         best_variant=_best_variant(table, suite),
         repeats=int(columns.repeat.max()) + 1 - int(columns.repeat.min()) if columns.n else 1,
         method=_method(table, clustered=any(group.clustered for group in groups.values())),
-        extra={"n_patterns": n_patterns, "scales": {name: list(scale) for name, scale in table.scales.items()}},
+        n_patterns=n_patterns,
         modes=_modes(groups[""], table, rubric),
         judge=_judge(judgements, rubric, labels),
         judge_check=None if by_labels is None else by_labels.check(),
         confidence=_confidence(claims, table, suite),
-        checks=checks_figures(data, overall.over_repeats),
-        passes=_passes(data, overall.over_repeats),
-        stability=_stability(data, overall.over_repeats),
+        checks=checks_figures(data, overall),
+        passes=_passes(data, overall),
+        stability=_stability(data, overall),
         latency=None if load is None else latency_figures(table, overall, suite, load),
         confusions=[] if contents is None else top_confusions(table, suite, contents()),
         sections=section_figures(table, columns),
-        figures=run_figures(data),
+        repeated={} if repeats.is_empty else _repeated(repeats, groups),
     )
 
 
@@ -163,54 +158,13 @@ def _stability(data: RunData, run: Mapping[str, Estimate]) -> StabilityFigures |
     return stability_figures(data, run)
 
 
-def _slices(data: RunData, factor: str, repeats: Repeats) -> list[Slice]:
-    """Every group of a factor with every metric that the run has."""
-    groups, table = data.groups[factor], data.table
-    n_outcomes = len(table.outcomes)
-    outcomes = groups.counts(groups.labelled(table.outcome), n_outcomes)
-    excluded, repeated = groups.count(table.excluded), repeats.of(factor, groups)
-    fields: list[dict[str, Any]] = [{} for _ in groups.names]
-    units = [{"": n} for n in groups.count_cases(np.ones(table.n, dtype=bool)).tolist()] if groups.clustered else []
-    for metric, names, column, cases in hits(data, factor):
-        path = metric.place_of(names)
-        for place, figure in zip(fields, column, strict=True):
-            _put(place, path, figure)
-        for own, figure, n in zip(units, column, cases.tolist(), strict=False):
-            if n != min(figure.n, own[""]):
-                own[".".join(path)] = n
-    return [
-        Slice(
-            factor=factor,
-            name=name,
-            n_planned=int(groups.planned[g]),
-            outcomes={table.outcomes[i]: int(outcomes[g, i]) for i in range(n_outcomes) if outcomes[g, i]},
-            repeated=repeated[g],
-            excluded=int(excluded[g]),
-            absent=data.absent if factor else 0,
-            units=units[g] if units else {},
-            **fields[g],
-        )
-        for g, name in enumerate(groups.names)
-    ]
-
-
-def _put(fields: dict[str, Any], path: tuple[str, ...], figure: Estimate) -> None:
-    """Puts a figure into its place; of findings only the number is kept, and of those that were found."""
-    head, names = path[0], path[1:]
-    if not names:
-        # The sum of all findings is that of their codes.
-        if head != "findings":
-            fields[head] = figure
-        return
-    at = fields.setdefault(head, {})
-    for name in names[:-1]:
-        at = at.setdefault(name, {})
-    if head in ("findings", "finding_samples"):
-        count = int(figure.value or 0)
-        at.update({names[-1]: count} if count else {})
-    else:
-        counted = head != "metrics" or figure.numerator is None
-        at[names[-1]] = figure if counted else replace(figure, numerator=None, denominator=None, mean_of=None)
+def _repeated(repeats: Repeats, groups: Mapping[str, Groups]) -> dict[str, dict[str, Repeated]]:
+    """What came of every rule over repeats, by slice."""
+    return {
+        SliceKey(factor, name).text: by_rule
+        for factor, group in groups.items()
+        for name, by_rule in zip(group.names, repeats.of(factor, group), strict=True)
+    }
 
 
 def _modes(run: Groups, table: Table, rubric: DescribedRubric | None) -> dict[str, ModeFigure]:
@@ -401,80 +355,3 @@ def _load(header: RunHeader) -> str:
 def _called_elsewhere(header: RunHeader) -> bool:
     """Whether the answers are recorded, or those of another run: this process says nothing about their times."""
     return header.target.kind == "recorded" or bool(answers_from(header))
-
-
-# The figures that were kept with a run when it ended: hundreds of runs are read without touching their samples.
-
-_ESTIMATES = ("average", "median", "pass_rate")
-_BY_NAME = ("bands", "components", "latency", "finding_rates", "outcome_rates", "totals", "over_repeats", "metrics")
-_PLAIN = ("outcomes", "findings", "finding_samples", "units")
-
-
-def summary_data(summary: Summary) -> dict[str, Any]:
-    """All figures as plain data, with nothing that JSON cannot say."""
-    return {field.name: _plain(getattr(summary, field.name)) for field in fields(summary) if field.name != "figures"}
-
-
-def _plain(data: Any) -> Any:
-    if data is None or type(data) in (str, int, bool):
-        return data
-    if isinstance(data, float):
-        return data if math.isfinite(data) else None
-    if isinstance(data, dict):
-        return {str(key): _plain(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [_plain(value) for value in data]
-    kind: Any = type(data)
-    names = _field_names(kind)
-    return data if names is None else {name: _plain(getattr(data, name)) for name in names}
-
-
-@cache
-def _field_names(kind: type) -> list[str] | None:
-    return [field.name for field in fields(kind)] if is_dataclass(kind) else None
-
-
-def stored_summary(data: Mapping[str, Any] | None, factors: Collection[str] = ()) -> Summary | None:
-    """The whole run's figures from what its header keeps, and those of the slices of some factors.
-
-    None when nothing is kept, or nothing that this version can read: then they are computed again.
-    """
-    if not isinstance(data, Mapping):
-        return None
-    try:
-        slices = data.get("slices") or {}
-        return Summary(
-            passing=str(data.get("passing") or ""),
-            overall=_slice(data["overall"]),
-            slices={factor: [_slice(item) for item in slices[factor]] for factor in factors if factor in slices},
-            repeats=int(data.get("repeats") or 1),
-            extra=dict(data.get("extra") or {}),
-        )
-    except (KeyError, TypeError, ValueError, AttributeError):
-        return None
-
-
-def _slice(data: Mapping[str, Any]) -> Slice:
-    figures: dict[str, Any] = {name: dict(data.get(name) or {}) for name in _PLAIN}
-    figures |= {name: _estimate(data[name]) for name in _ESTIMATES}
-    figures |= {name: {key: _estimate(item) for key, item in (data.get(name) or {}).items()} for name in _BY_NAME}
-    return Slice(
-        factor=data["factor"],
-        name=data["name"],
-        n_planned=data["n_planned"],
-        **figures,
-        measures={
-            component: {name: _estimate(item) for name, item in result.items()}
-            for component, result in (data.get("measures") or {}).items()
-        },
-        excluded=int(data.get("excluded") or 0),
-    )
-
-
-def _estimate(data: Mapping[str, Any]) -> Estimate:
-    if "estimate" in data:  # a ratio as earlier versions stored it
-        data = {**data, **data["estimate"]}
-    missing, constant = data.get("n_missing", 0), bool(data.get("constant"))
-    counts: dict[str, Any] = {name: data.get(name) for name in ("numerator", "denominator", "mean_of")}
-    result = Estimate(data["value"], data["n"], missing, data.get("low"), data.get("high"), constant, **counts)
-    return lower_bound(result) if data.get("at_least") else result

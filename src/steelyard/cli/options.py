@@ -406,7 +406,10 @@ class ExplainOptions:
         self, runs: Sequence[str], explanations: Sequence[Explanation | PairExplanation], *, as_json: bool
     ) -> None:
         """Print what stands behind the figures."""
-        if wrong := [item.metric for item in explanations if not item.agrees]:
+        from steelyard.analysis.explain import PairExplanation
+
+        pairs = [item for item in explanations if isinstance(item, PairExplanation)]
+        if wrong := [item.metric for item in pairs if not item.agrees]:
             message = f"{', '.join(wrong)}: the figure differs from what its samples give. Please report this defect."
             click.echo(message, err=True)
         if as_json:

@@ -216,7 +216,7 @@ def _head(
     sign = style_of(wording.verdict_word(report)).emoji
     word = f"{wording.verdict_word(report)}, {wording.verdict_meaning(report)}"
     yield f"### {sign} {safe(report.header.suite_name, 100)}: {word}"
-    average = safe(fmt.with_base(report.summary.overall.average, limits=wording.limits_of(report, "average")))
+    average = safe(fmt.with_base(report.summary.overall["average"], limits=wording.limits_of(report, "average")))
     costs = [f" &nbsp; {name.lower()} {safe(text)}" for name, text in run.overall(report) if name.startswith("Cost")]
     yield f"**Pass rate {safe(wording.pass_rate(report))}** &nbsp; average {average}{''.join(costs)}"
     if held := repeats.headline(report):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -222,6 +222,7 @@ def list_runs(suite: str | None, last: int, store_url: str | None, as_json: bool
 
     With SUITE, only the runs of the suite of that name.
     """
+    from steelyard.analysis.stored import figures_of
     from steelyard.decide.provenance import deletions
     from steelyard.store.deletion import unfinished_deletions
     from steelyard.store.sql import open_store
@@ -229,15 +230,17 @@ def list_runs(suite: str | None, last: int, store_url: str | None, as_json: bool
     with open_store(store_url, create=False) as store:
         runs, deleted = store.runs(suite, last), deletions(store.deleted_runs(suite))
         unfinished = unfinished_deletions(store)
+        figures = figures_of(store, runs, ("pass_rate",))
+    rates = {run.id: figures[run.id].slice()["pass_rate"] for run in runs if run.id in figures and _has_pass_rule(run)}
     if as_json:
         changes = _changes(runs)
-        print_json([_row(run) | {"target_changes": changes[run.id]} for run in runs])
+        print_json([_row(run, rates.get(run.id)) | {"target_changes": changes[run.id]} for run in runs])
         return
     if not runs:
         click.echo(f"no runs of a suite {suite}" if suite else "no runs yet: steelyard run SUITE makes one")
         _list_deleted(deleted, unfinished)
         return
-    _print_table(runs)
+    _print_table(runs, rates)
     _list_notes(runs)
     _list_deleted(deleted, unfinished)
 
@@ -269,7 +272,7 @@ def _changes(runs: Sequence[RunHeader]) -> dict[str, str]:
     return results
 
 
-def _print_table(runs: list[RunHeader]) -> None:
+def _print_table(runs: list[RunHeader], rates: Mapping[str, Estimate]) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -289,7 +292,7 @@ def _print_table(runs: list[RunHeader]) -> None:
         word = _verdict(run) if state == RunState.ENDED else state
         names = [_target(run), *([_model(run)] if models else []), *([judge_name(run)] if judged else [])]
         shown = [Text(one_line(name, _LONGEST_NAME), no_wrap=True, overflow="ellipsis") for name in names]
-        table.add_row(run.id, word, _rate_text(run), *shown)
+        table.add_row(run.id, word, _rate_text(rates.get(run.id)), *shown)
     console().print(table)
     if not judged:
         for name in dict.fromkeys(filter(None, map(judge_name, runs))):
@@ -317,18 +320,14 @@ def _model(run: RunHeader) -> str:
     return run.signature.model or ""
 
 
-def _pass_rate(run: RunHeader) -> Estimate | None:
-    """None while no figures are stored, and without a pass rule."""
-    from steelyard.analysis.summary import stored_summary
-
-    summary = stored_summary(run.summary)
-    return summary.overall.pass_rate if summary is not None and summary.passing else None
+def _has_pass_rule(run: RunHeader) -> bool:
+    """Whether the suite says when a sample passes; without, a pass rate is of nothing."""
+    return bool(run.suite.get("passing"))
 
 
-def _rate_text(run: RunHeader) -> str:
+def _rate_text(rate: Estimate | None) -> str:
     from steelyard.report.format import base, percent
 
-    rate = _pass_rate(run)
     return "-" if rate is None else f"{percent(rate.value)} {base(rate.n, rate.n_missing)}"
 
 
@@ -339,12 +338,11 @@ def _verdict(run: RunHeader) -> str:
     return f"{word}, partial" if is_partial(run) else word
 
 
-def _row(run: RunHeader) -> dict[str, Any]:
+def _row(run: RunHeader, rate: Estimate | None) -> dict[str, Any]:
     from steelyard.engine.process import state_of
     from steelyard.report.judge.run import judge_name
     from steelyard.store.headers import answers_from, is_partial
 
-    rate = _pass_rate(run)
     return {
         "id": run.id,
         "suite": run.suite_name,

@@ -9,7 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from steelyard.analysis.criteria import changed_criteria
-from steelyard.analysis.summary import stored_summary, summarise_stored
+from steelyard.analysis.stored import figures_of
+from steelyard.analysis.summary import summarise_stored
 from steelyard.decide.gates import GateResult
 from steelyard.decide.verdict import decide
 from steelyard.errors import UsageError
@@ -151,14 +152,17 @@ def drift(store: Store, entry: BaselineEntry, log: Sequence[BaselineEntry] | Non
         return []
     now, n = store.run(entry.run_id), len(locks) + 1
     labels = {"the previous lock": locks[-1]} | ({f"the first of {n} locks": locks[0]} if n > 2 else {})
-    return [_drift(store.run(then.run_id), now, then, label, entry.name) for label, then in labels.items()]
+    return [_drift(store, store.run(then.run_id), now, then, label, entry.name) for label, then in labels.items()]
 
 
-def _drift(then: RunHeader, now: RunHeader, lock: BaselineEntry, label: str, name: str) -> BaselineDrift:
-    summaries = [stored_summary(header.summary) for header in (then, now)]
+_MOVED = {"pass_rate": "pass rate", "average": "average"}
+
+
+def _drift(store: Store, then: RunHeader, now: RunHeader, lock: BaselineEntry, label: str, name: str) -> BaselineDrift:
+    figures = figures_of(store, (then, now), tuple(_MOVED))
+    slices = [figures[header.id].slice() if header.id in figures else None for header in (then, now)]
     moved = {
-        text: tuple(None if item is None else getattr(item.overall, figure).value for item in summaries)
-        for figure, text in (("pass_rate", "pass rate"), ("average", "average"))
+        text: tuple(None if item is None else item[figure].value for item in slices) for figure, text in _MOVED.items()
     }
     rescored = (f"rescored from run {now.rescored_from}",) if now.rescored_from else ()
     label = label if lock.name == name else f"{label}, {lock.name}"

@@ -155,9 +155,8 @@ _MANY_FIRST_FAILURES = 0.05
 
 def _failed_first_attempts(_header: RunHeader, summary: Summary, _gates: Sequence[GateResult]) -> Iterator[str]:
     """How many first attempts failed, where retries hide it; without any, the calls are missing and shown as such."""
-    rate, total = (summary.overall.metrics.get(name) for name in ("first_attempt_failure_rate", "attempts.total"))
-    retried = total is not None and (total.value or 0.0) > total.n
-    if retried and rate is not None and (rate.value or 0.0) > _MANY_FIRST_FAILURES:
+    rate, total = (summary.overall[name] for name in ("first_attempt_failure_rate", "attempts.total"))
+    if (total.value or 0.0) > total.n and (rate.value or 0.0) > _MANY_FIRST_FAILURES:
         yield summary.attempts
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
-from steelyard.analysis.model import Repeated, Slice, Summary
+from steelyard.analysis.model import Repeated, Summary
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
 from steelyard.metrics.expression_checks import SuiteNames, check_gate
@@ -20,6 +20,7 @@ from steelyard.metrics.expressions import (
     parse_expression,
     parse_gate,
 )
+from steelyard.metrics.figures import Slice
 from steelyard.metrics.registry import CORRECTED, Level
 from steelyard.records import Verdict
 from steelyard.stats.intervals import Estimate, Possible
@@ -155,7 +156,7 @@ class Scope:
 def results(gate: Gate, scope: Scope) -> list[GateResult]:
     """The results of one gate: one for each slice it speaks of, or a single undecided one when there is none."""
     result = scope.slices(gate)
-    small = small_slices(gate, {item.name: _reachable(gate, item, scope.summary) for item in result})
+    small = small_slices(gate, {item.name: _reachable(gate, item) for item in result})
     rest: Sequence[Slice | None] = [item for item in result if item.name not in small] or [None]
     return [_result(gate, item, scope.summary, named(small)) for item in rest]
 
@@ -182,15 +183,10 @@ def all_small(gate: Gate, skipped: str) -> str:
     return f"every {gate.factor} is below the n {gate.min_n} that this gate asks for, so none is left: {skipped}"
 
 
-def _reachable(gate: Gate, result: Slice, summary: Summary) -> int:
+def _reachable(gate: Gate, result: Slice) -> int:
     """The cases of a slice had every answer come and been read: for want of answers, none is left out as small."""
     unread = result.n_planned - result.outcomes.get("scored", 0)
-    planned = min(result.n_planned, result.units.get("", result.n_planned))
-    return min(planned, _n_cases(gate, result, measure(gate, result, summary)) + unread)
-
-
-def _n_cases(gate: Gate, result: Slice, value: Estimate) -> int:
-    return result.n_cases(gate.of, gate.names, value.n)
+    return min(result.n_planned, result.n_cases, measure(gate, result).cases + unread)
 
 
 def _result(gate: Gate, result: Slice | None, summary: Summary, skipped: str) -> GateResult:
@@ -202,8 +198,8 @@ def _result(gate: Gate, result: Slice | None, summary: Summary, skipped: str) ->
         verdict, skipped = Verdict.AMBIGUOUS, ""
     else:
         name = gate.metric if gate.factor is None else f"{gate.factor}.{result.name}.{gate.metric}"
-        value = measure(gate, result, summary)
-        n_cases = _n_cases(gate, result, value)
+        value = measure(gate, result)
+        n_cases = value.cases
         few = gate.of.group == "latency" and gate.of.point is not None and value.value is None and value.n > 0
         if few and n_cases >= gate.min_n:
             verdict, reason = _few_calls(gate, result)
@@ -235,10 +231,9 @@ def gate_result(
     )
 
 
-def measure(gate: Gate, result: Slice, summary: Summary) -> Estimate:
+def measure(gate: Gate, result: Slice) -> Estimate:
     """The value of a gate's metric in one slice; n/a when the run does not have it."""
-    scale = summary.extra.get("scales", {}).get(gate.subject, (0.0, 1.0))
-    return result.estimate(gate.of, gate.names, scale)
+    return result[gate.of.filled(gate.names)]
 
 
 def _judge(gate: Gate, value: Estimate, summary: Summary) -> tuple[Verdict, str]:
@@ -294,7 +289,7 @@ def open_reason(gate: Gate, value: Estimate, possible: Possible) -> str:
 
 def _few_calls(gate: Gate, result: Slice) -> tuple[Verdict, str]:
     """A percentile of too few calls for one: it lies between the median and the longest, and these may decide."""
-    middle, longest = result.latency["p50"], result.latency["max"]
+    middle, longest = result["latency.p50"], result["latency.max"]
     few = f"{gate.metric} of {counted(longest.n, 'call')} is not known"
     least = middle.value if middle.possible is None else middle.possible.ends[0]
     highest = longest.value if longest.possible is None else longest.possible.ends[1]
@@ -476,7 +471,8 @@ def _of_slices(gate: Gate, scope: Scope, *, decisive: Verdict) -> _Answer:
 
 
 def _over_repeats(rule: RepeatsRule, scope: Scope, *, enough_once: bool) -> _Answer:
-    result = scope.part.repeated.get(rule.text, Repeated(0, 0, 0))
+    by_rule = scope.summary.repeated.get(scope.part.key.text, {})
+    result = by_rule.get(rule.text, Repeated(0, 0, 0))
     decided = result.passed + result.failed
     share = Estimate(result.passed / decided if decided else None, decided, result.undecided)
     if not decided and not result.undecided:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from steelyard.analysis.model import Slice, Summary
+from steelyard.analysis.model import Summary
 from steelyard.decide.gates import (
     Decision,
     GateResult,
@@ -16,6 +16,7 @@ from steelyard.decide.gates import (
     needed_repeats,
 )
 from steelyard.metrics.expressions import COMPARE, parse_gate
+from steelyard.metrics.figures import Slice
 from steelyard.metrics.registry import CORRECTED
 from steelyard.records import Outcome, RunHeader, RunState, Verdict
 from steelyard.suite.models import Criterion, SuiteModel
@@ -69,7 +70,7 @@ def _why_not(result: GateResult, summary: Summary) -> str:
         return f"the judge is unchecked: {'; '.join(filter(None, (few, not_random)))}"
     if result.metric.endswith(CORRECTED):
         return ""
-    rate, text = check.corrected.rate, summary.overall.pass_rate.value
+    rate, text = check.corrected.rate, summary.overall["pass_rate"].value
     if result.metric != "pass_rate" or result.baseline:
         if text is None or rate.low is None or rate.high is None or rate.low <= text <= rate.high:
             return ""
@@ -255,8 +256,8 @@ def _why_invalid(part: Slice, allowed: float, state: RunState) -> tuple[str, ...
         reasons.append(f"{NOT_FINISHED}: it is {state.value}")
     planned, absent = part.n_planned, _absent(part)
     failed = sum(n for outcome, n in part.outcomes.items() if not Outcome(outcome).conclusive)
-    excluded = part.excluded
-    if part.average.n == 0:
+    excluded = part.count("outcomes.excluded")
+    if part["average"].n == 0:
         never = f", {excluded} excluded" if excluded else ""
         never += f", {absent} missing" if absent else ""
         samples = counted(planned, "sample")
@@ -278,7 +279,7 @@ def _failures(summary: Summary) -> tuple[str, ...]:
 
 
 def _absent(part: Slice) -> int:
-    return part.n_planned - sum(part.outcomes.values())
+    return part.n_planned - part.n_samples
 
 
 def _are(n: int) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from steelyard import __version__
+from steelyard.analysis.stored import summary_of
 from steelyard.engine.health import Health
 from steelyard.engine.process import free_lease, myself
 from steelyard.engine.sample import Evaluation
@@ -166,9 +167,10 @@ def document_of(suite: SuiteModel, store: Store, header: RunHeader) -> Any:
     form = format_of(suite)
     if header.suite_name != suite.name:
         raise UsageError(f"run {header.id} scored suite {header.suite_name}, not {suite.name}")
+    summary = summary_of(store, header)
     try:
         return checked_call(
-            f"the format of suite {suite.name}", form.write, header, store.samples(header.id), returns=Any
+            f"the format of suite {suite.name}", form.write, header, summary, store.samples(header.id), returns=Any
         )
     except UserCodeError as error:
         raise UsageError(f"run {header.id} cannot be written: {error}") from error

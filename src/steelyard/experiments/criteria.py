@@ -166,7 +166,7 @@ def _gate(text: str, asks: str, baseline: Arm, candidate: Arm) -> Held:
     message = gate_result.reason if gate.factor is None else f"{gate_result.metric}: {gate_result.reason}"
     before = next((result.value for result in results(gate, scopes[0]) if result.metric == gate_result.metric), None)
     if before is None and gate.factor is None:
-        before = measure(gate, scopes[0].part, scopes[0].summary)
+        before = measure(gate, scopes[0].part)
     return Held(text, asks, holds, message, before, gate_result.value, gate.unit)
 
 

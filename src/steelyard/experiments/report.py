@@ -112,11 +112,11 @@ def _facts(arm: Arm) -> dict[str, str]:
         "variants": ", ".join(name for name in header.description.variant_names if name),
         "load": load_in_words(header.options.load),
         "the suite's gates": header.verdict.value if header.verdict else "no gates",
-        "pass rate": fmt.with_base(overall.pass_rate) if arm.summary.passing else "",
-        "average": fmt.with_base(overall.average),
+        "pass rate": fmt.with_base(overall["pass_rate"]) if arm.summary.passing else "",
+        "average": fmt.with_base(overall["average"]),
         "cases passed": "" if checks is None else fmt.with_base(checks.cells_rate),
         "checks passed": "" if checks is None else fmt.with_base(checks.checks_rate),
-        "latency p95": fmt.with_base(overall.latency["p95"], "s") if "p95" in overall.latency else "",
+        "latency p95": fmt.with_base(overall["latency.p95"], "s") if "latency.p95" in overall else "",
     }
 
 

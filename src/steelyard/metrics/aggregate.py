@@ -52,7 +52,15 @@ def figures(data: RunData, factor: str, level: Level) -> Iterator[Hit]:
     families: dict[Callable[[RunData], Labels], list[Metric]] = {}
     by_function: dict[object, list[tuple[Metric, Names]]] = {}
     for metric in metrics().values():
-        if metric.level is not level or metric.derived or metric.listed or (factor and not metric.sliced):
+        if (
+            metric.level is not level
+            or metric.derived
+            or metric.listed
+            or (factor and (metric.figure or not metric.sliced))
+        ):
+            continue
+        if metric.figure is not None:
+            yield from _by_function(metric, data)
             continue
         if metric.labels is not None:
             families.setdefault(metric.labels, []).append(metric)
@@ -74,10 +82,25 @@ def figures(data: RunData, factor: str, level: Level) -> Iterator[Hit]:
             yield metric, names, ranged, units
 
 
-def row_figures(data: RunData, level: Level) -> Iterator[Hit]:
-    """Every metric of votes, claims or labels that a run has, over the whole run; rows of one case are one cluster."""
+def _by_function(metric: Metric, data: RunData) -> Iterator[Hit]:
+    """A metric of the whole run that is no aggregate of its rows."""
+    if metric.figure is None:
+        return
+    for names in [()] if metric.all_names is None else metric.all_names(data):
+        estimate = metric.figure(data, names)
+        yield metric, names, [estimate], np.array([estimate.cases])
+
+
+def row_figures(data: RunData) -> Iterator[Hit]:
+    """Every metric of votes, claims or labels that a run has, over the whole run; rows of one case are one cluster.
+
+    `all_names` of such a metric gives nothing for a run without such rows.
+    """
     for metric in metrics().values():
-        if metric.level is not level or metric.listed:
+        if metric.level in (Level.SAMPLE, Level.CELL) or metric.listed:
+            continue
+        if metric.figure is not None:
+            yield from _by_function(metric, data)
             continue
         for names in [()] if metric.all_names is None else metric.all_names(data):
             contributions = metric.contributions(data, names)

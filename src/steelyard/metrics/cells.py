@@ -587,4 +587,4 @@ for _metric in (
     ),
 ):
     _needs = _metric.needs or "expect"
-    register(same_but(_metric, level=Level.CELL, place="over_repeats.*", group="expectations", needs=_needs))
+    register(same_but(_metric, level=Level.CELL, group="expectations", needs=_needs))

@@ -2,7 +2,7 @@
 
     figures["pass_rate"]                                of the whole run
     figures["pass_rate", "category", "lamp"]            of one slice
-    figures.estimate(slice_key, "latency.p95")          n/a where the run does not have it
+    figures.slice("category", "lamp")["latency.p95"]    n/a where the run does not have it
 
 Names are those that gates use. Whatever wants a number of a run asks for it here, by its name.
 """
@@ -11,49 +11,139 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from steelyard.frozen import frozen
+from steelyard.metrics.registry import READABLE, Names
 from steelyard.stats.intervals import Estimate, Possible
+from steelyard.store.figures import Figure, Kind, SliceKey
+from steelyard.wording import counted
 
 if TYPE_CHECKING:
     from steelyard.metrics.aggregate import Hit
     from steelyard.metrics.run_data import RunData
 
-
-@frozen
-class SliceKey:
-    """One group of samples; without a factor it is the whole run."""
-
-    factor: str = ""
-    name: str = ""
-
-    @property
-    def text(self) -> str:
-        """`category.lamp`, as gates name it; "" for the whole run."""
-        return f"{self.factor}.{self.name}" if self.factor else ""
+_CONCLUSIVE = ("scored", "malformed")
 
 
 WHOLE_RUN = SliceKey()
+PLANNED = "outcomes.planned"
 Key = str | tuple[str, str, str] | tuple[SliceKey, str]
 """A name of the whole run; a name, a factor and a slice of it; or a slice and a name."""
+
+
+class Slice(Mapping[str, Estimate]):
+    """The figures of one group of samples (the whole run, a category, a variant, a tag) by name.
+
+    What the run does not have is n/a, missing in all that the slice planned.
+    """
+
+    def __init__(self, key: SliceKey, n_planned: int, named: Mapping[str, Estimate], kinds: Mapping[str, Kind]) -> None:
+        self.key, self.n_planned, self._named, self._kinds = key, n_planned, named, kinds
+
+    @property
+    def factor(self) -> str:
+        """What it is a group by; "" for the whole run."""
+        return self.key.factor
+
+    @property
+    def name(self) -> str:
+        """Which group of the factor it is."""
+        return self.key.name
+
+    def __getitem__(self, name: str) -> Estimate:
+        result = self._named.get(name)
+        return Estimate(None, 0, self.n_planned) if result is None else result
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._named
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._named)
+
+    def __len__(self) -> int:
+        return len(self._named)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Slice) and (self.key, self._named) == (other.key, other._named)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<Slice {self.key.text or 'of the whole run'}: {counted(len(self), 'figure')}>"
+
+    def count(self, name: str) -> int:
+        """A figure that is a number of something; 0 where the run does not have it."""
+        return round(self[name].value or 0.0)
+
+    def kind(self, name: str) -> Kind:
+        """What a name is of."""
+        return self._kinds[name]
+
+    def each(self, pattern: str, *names: str) -> dict[str, Estimate]:
+        """All figures of one metric whose name begins with these parts, by the part that comes next."""
+        at = len(names)
+        return {
+            kind.names[at]: self._named[name]
+            for name, kind in self._by_pattern.get(pattern, ())
+            if kind.names[:at] == names
+        }
+
+    def each_name(self, pattern: str) -> list[Names]:
+        """What fills the angle brackets of a metric, one by one."""
+        return [kind.names for _, kind in self._by_pattern.get(pattern, ())]
+
+    def counts(self, pattern: str, *names: str) -> dict[str, int]:
+        """The same of figures that are numbers of something, without those of which there is nothing."""
+        every = {part: round(item.value or 0.0) for part, item in self.each(pattern, *names).items()}
+        return {part: n for part, n in every.items() if n}
+
+    @cached_property
+    def _by_pattern(self) -> dict[str, list[tuple[str, Kind]]]:
+        result: dict[str, list[tuple[str, Kind]]] = {}
+        for name in self._named:
+            kind = self._kinds[name]
+            result.setdefault(kind.pattern, []).append((name, kind))
+        return result
+
+    @property
+    def outcomes(self) -> dict[str, int]:
+        """How many samples ended in which way."""
+        return self.counts("outcomes.<outcome>")
+
+    @property
+    def n_cases(self) -> int:
+        """How many cases, or clusters of cases, it has samples of."""
+        counted = self["scored_rate"].n_cases
+        return self.n_planned if counted is None else counted
+
+    @property
+    def n_samples(self) -> int:
+        """How many samples came."""
+        return sum(self.outcomes.values())
+
+    @property
+    def n_conclusive(self) -> int:
+        """Samples that were scored or could not be read, without those that another kind of judge scored."""
+        return sum(self.outcomes.get(name, 0) for name in _CONCLUSIVE) - self.count("outcomes.excluded")
 
 
 class Figures(Mapping[tuple[SliceKey, str], Estimate]):
     """Every figure of a run by slice and name; it cannot be changed."""
 
-    __slots__ = ("_by_slice", "_planned")
-
-    def __init__(
-        self,
-        figures: Iterable[tuple[SliceKey, str, Estimate]] = (),
-        planned: Mapping[SliceKey, int] | None = None,
-    ) -> None:
-        """`planned` says how many samples each slice planned: a figure that it does not have is missing in so many."""
-        self._planned = dict(planned or {})
-        self._by_slice: dict[SliceKey, dict[str, Estimate]] = {key: {} for key in self._planned}
-        for key, name, estimate in figures:
-            self._by_slice.setdefault(key, {})[name] = estimate
+    def __init__(self, figures: Iterable[Figure] = (), planned: Mapping[SliceKey, int] | None = None) -> None:
+        """`planned` says how many samples each slice planned, as may a row: a figure that it does not have is missing
+        in so many."""
+        self.planned = dict(planned or {})
+        self._by_slice: dict[SliceKey, dict[str, Estimate]] = {key: {} for key in self.planned}
+        self._slices: dict[SliceKey, Slice] = {}
+        self.kinds: dict[str, Kind] = {}
+        """What every name is of."""
+        for of, name, kind, estimate in figures:
+            self._by_slice.setdefault(of, {})[name] = estimate
+            if name == PLANNED:
+                self.planned[of] = round(estimate.value or 0.0)
+            self.kinds[name] = kind
 
     def __getitem__(self, key: Key) -> Estimate:
         of, name = _spelled(key)
@@ -79,36 +169,38 @@ class Figures(Mapping[tuple[SliceKey, str], Estimate]):
     def __repr__(self) -> str:
         return f"<Figures: {len(self):,} of {len(self._by_slice):,} slices>"
 
-    def estimate(self, of: SliceKey, name: str) -> Estimate:
-        """A figure of a slice; n/a when the run does not have it."""
-        result = self._by_slice.get(of, {}).get(name)
-        return Estimate(None, 0, self._planned.get(of, 0)) if result is None else result
+    def slice(self, factor: str = "", name: str = "") -> Slice:
+        """One slice; without a factor the whole run."""
+        return self.at(SliceKey(factor, name))
 
-    def of(self, of: SliceKey = WHOLE_RUN) -> dict[str, Estimate]:
-        """All figures of a slice by name."""
-        return dict(self._by_slice.get(of, {}))
+    def at(self, key: SliceKey) -> Slice:
+        """One slice by its key."""
+        if key not in self._slices:
+            self._slices[key] = Slice(key, self.planned.get(key, 0), self._by_slice.get(key, {}), self.kinds)
+        return self._slices[key]
 
-    def slices(self, factor: str | None = None) -> list[SliceKey]:
+    def slices(self, factor: str | None = None) -> list[Slice]:
         """The slices of a factor, or all of them; the whole run is that of the factor ""."""
-        return [of for of in self._by_slice if factor is None or of.factor == factor]
+        return [self.at(key) for key in self._by_slice if factor is None or key.factor == factor]
+
+    @property
+    def factors(self) -> list[str]:
+        """What the run is cut by; "" is the whole run."""
+        return list(dict.fromkeys(key.factor for key in self._by_slice))
 
     def names(self, prefix: str = "") -> list[str]:
         """The names that the whole run or any slice has a figure of, in order."""
-        every = dict.fromkeys(name for named in self._by_slice.values() for name in named)
-        return [name for name in every if name.startswith(prefix)]
+        return [name for name in self.kinds if name.startswith(prefix)]
 
-    def named(self, prefix: str, of: SliceKey = WHOLE_RUN, *, suffix: str = "") -> dict[str, Estimate]:
-        """The figures of a slice whose names begin and end so, by what is between."""
-        end = len(suffix)
-        return {
-            name[len(prefix) : len(name) - end]: estimate
-            for name, estimate in self._by_slice.get(of, {}).items()
-            if name.startswith(prefix) and name.endswith(suffix) and len(name) > len(prefix) + end
-        }
+    def rows(self) -> Iterator[Figure]:
+        """Every figure with its slice and name."""
+        for of, named in self._by_slice.items():
+            for name, estimate in named.items():
+                yield Figure(of, name, self.kinds[name], estimate)
 
-    def rows(self) -> Iterator[tuple[SliceKey, str, Estimate]]:
-        """Slice, name and figure of every one."""
-        return ((of, name, figure) for of, named in self._by_slice.items() for name, figure in named.items())
+    def replaced(self, rows: Iterable[Figure]) -> Figures:
+        """The same with some figures added or in the place of those they had."""
+        return Figures((*self.rows(), *rows), self.planned)
 
 
 def _spelled(key: Key) -> tuple[SliceKey, str]:
@@ -125,12 +217,14 @@ def _spelled(key: Key) -> tuple[SliceKey, str]:
 def run_figures(data: RunData) -> Figures:
     """Every metric that a run has, in every slice of it."""
     planned: dict[SliceKey, int] = {}
-    rows = []
+    rows: list[Figure] = []
     for factor, groups in data.groups.items():
         keys = [SliceKey(factor, name) for name in groups.names]
-        planned |= {key: int(n) for key, n in zip(keys, groups.planned, strict=True)}
-        for name, column in _columns(data, factor):
-            rows += [(key, name, figure) for key, figure in zip(keys, column, strict=True)]
+        for key, n in zip(keys, groups.planned.tolist(), strict=True):
+            planned[key] = n
+            rows.append(Figure(key, PLANNED, Kind(PLANNED), Estimate(float(n), n)))
+        for name, kind, column in _columns(data, factor):
+            rows += [Figure(key, name, kind, figure) for key, figure in zip(keys, column, strict=True)]
     return Figures(rows, planned)
 
 
@@ -145,7 +239,7 @@ def hits(data: RunData, factor: str) -> list[Hit]:
         levels = [Level.SAMPLE, Level.CELL] if has_cells else [Level.SAMPLE]
         computed[factor] = [hit for level in levels for hit in figures(data, factor, level)]
         if not factor:
-            computed[factor] += [hit for level in data.row_levels for hit in row_figures(data, level)]
+            computed[factor] += row_figures(data)
     return computed[factor]
 
 
@@ -153,7 +247,11 @@ def _computed(_: RunData) -> dict[str, list[Hit]]:
     return {}
 
 
-def _columns(data: RunData, factor: str) -> Iterator[tuple[str, list[Estimate]]]:
+Named = tuple[str, Kind, list[Estimate]]
+"""A name, what it is of, and its figure in every group of a factor."""
+
+
+def _columns(data: RunData, factor: str) -> Iterator[Named]:
     """Name by name, the figure of every group of a factor."""
     clustered = data.groups[factor].clustered
     rates, found = None, []
@@ -169,26 +267,24 @@ def _columns(data: RunData, factor: str) -> Iterator[tuple[str, list[Estimate]]]
         if metric.name == "findings.<code>.rate" and rates is None:
             rates = column
         name = metric.filled(names)
-        yield name, column
-        yield from _derived(data, metric.name, name, names[0] if names else "", column)
+        yield name, Kind(metric.name, names), column
+        yield from _derived(data, metric.name, names, column)
     yield from _counts(found, rates, data.absent if factor else 0)
 
 
-def _derived(
-    data: RunData, pattern: str, name: str, component: str, column: list[Estimate]
-) -> Iterator[tuple[str, list[Estimate]]]:
+def _derived(data: RunData, pattern: str, names: Names, column: list[Estimate]) -> Iterator[Named]:
     """What is another figure, said in another way."""
     if pattern == "score.<component>.points":
-        scale = data.table.scales.get(component, (0.0, 1.0))
-        yield f"score.{component}.average", [share_of_scale(item, scale) for item in column]
+        scale = data.table.scales.get(names[0], (0.0, 1.0))
+        average = [share_of_scale(item, scale) for item in column]
+        yield f"score.{names[0]}.average", Kind("score.<component>.average", names), average
     if pattern == "score.<component>.<measure>" and not data.table.malformed.any():
         # In a run without malformed answers both are one.
-        yield f"{name}.readable", column
+        component, measure = names
+        yield f"score.{component}.{measure}{READABLE}", Kind(f"{pattern}{READABLE}", names), column
 
 
-def _counts(
-    found: list[tuple[str, str, list[Estimate]]], rates: list[Estimate] | None, absent: int
-) -> Iterator[tuple[str, list[Estimate]]]:
+def _counts(found: list[tuple[str, str, list[Estimate]]], rates: list[Estimate] | None, absent: int) -> Iterator[Named]:
     """Findings, and samples with some, by code; and findings of any code."""
     total: list[Estimate] = []
     for pattern, code, column in found:
@@ -198,9 +294,9 @@ def _counts(
         ]
         if not once:
             total = [_sum(*pair) for pair in zip(total, counted, strict=True)] if total else counted
-        yield pattern.replace("<code>", code), counted
+        yield pattern.replace("<code>", code), Kind(pattern, (code,)), counted
     if total:
-        yield "findings.total", total
+        yield "findings.total", Kind("findings.total"), total
 
 
 def _sum(a: Estimate, b: Estimate) -> Estimate:

@@ -123,7 +123,10 @@ class Ranges:
         if not self._of_samples or metric.aggregate is Aggregate.SUM or metric.group == "latency":
             return apart
         malformed = self._data.table.malformed
-        unread = metric.place.startswith("measures.") and not (malformed & ~np.isnan(contributions.values)).any()
+        unread = (
+            metric.name.startswith("score.<component>.<measure>")
+            and not (malformed & ~np.isnan(contributions.values)).any()
+        )
         unread = unread and not _limits_malformed(self._data.suite)
         return np.asarray(apart | (self._data.table.conclusive & ~(malformed if unread else none)))
 

@@ -30,6 +30,7 @@ Names = tuple[str, ...]
 """What fills the angle brackets of a pattern."""
 MOST_IN_A_ROW = 100
 """pass^k is given for k up to this."""
+MEASURE = "score.<component>.<measure>"
 READABLE = ".readable"
 """Ends the name of a measure over the answers that could be read."""
 CORRECTED = "pass_rate.corrected"
@@ -164,6 +165,7 @@ class Metric:
     """What of each row enters it, in words."""
     aggregate: Aggregate
     contributions: Contribute
+    """What each row brings in; of a metric with a `figure`, the rows that it stands on."""
     better: Better | Callable[[SuiteModel, Names], Better] = "higher"
     level: Level = Level.SAMPLE
     gate: bool = True
@@ -176,14 +178,14 @@ class Metric:
     """What `n` counts; usually the level."""
     stands_on: str = ""
     """The rows that are in it, in few words, for the reference page."""
-    place: str = ""
-    """Where a slice of a summary, and so `report --json`, has it: `latency.p95`; by default `metrics.<name>`."""
     labels: Callable[[RunData], Labels] | None = None
     """Of a family: the contributions of all its names at once."""
     all_names: Callable[[RunData], Iterable[Names]] | None = None
     """Of a pattern: every name that a run has."""
+    figure: Callable[[RunData, Names], Estimate] | None = None
+    """Of what is no aggregate of its rows (a calibration error, a threshold): its value in the whole run."""
     derived: bool = False
-    """Whether a summary has it as another metric, whose place it shares, and computes it from that."""
+    """Whether it is computed from the figures of other metrics, in `figures`, and not from rows."""
     compared: Compared = Compared.PAIRS
     for_sure: bool = True
     """Whether a difference between runs can be shown for sure: that takes a rate, or a mean of a scale with ends."""
@@ -231,18 +233,6 @@ class Metric:
         """Which values count against the system; "" when nobody has said."""
         turned: dict[Better, Better] = {"higher": "lower", "lower": "higher", "": ""}
         return turned[self.better_in(suite, names)]
-
-    def place_of(self, names: Names) -> tuple[str, ...]:
-        """The path in a slice to this metric with its angle brackets filled."""
-        fill = dict(zip([part for part in self.parts if part.startswith("<")], names, strict=False))
-        if not self.place:
-            return ("metrics", self.filled(names))
-        head, _, rest = self.place.partition(".")
-        if rest == "*":
-            return (head, self.filled(names))
-        path = tuple(fill.get(part, part) for part in rest.split(".")) if rest else ()
-        # Beyond the component it is one name: `recall.readable`.
-        return (head, *path[:1], ".".join(path[1:])) if len(path) > 1 else (head, *path)
 
     def ends(self, data: RunData, names: Names) -> tuple[float, float]:
         """The lowest and highest value that a row can bring."""
@@ -351,7 +341,7 @@ def reported() -> Sequence[tuple[Reported, ...]]:
 
 _FOR_GATES = ("steelyard.metrics.samples", "steelyard.metrics.cells", "steelyard.metrics.stability")
 """The modules that register what gates can name: few, since reading a suite loads them."""
-_REPORTED_ONLY: tuple[str, ...] = ()
+_REPORTED_ONLY: tuple[str, ...] = ("steelyard.metrics.outcomes",)
 """The modules that register what is only reported; by name, since they stand above this package."""
 _METRICS: dict[str, Metric] = {}
 

@@ -16,7 +16,6 @@ from steelyard.metrics.registry import (
     At,
     Contributions,
     Key,
-    Level,
     Reasons,
 )
 from steelyard.metrics.stability import Placed, Seen, seen_in
@@ -70,11 +69,6 @@ class RunData:
         self.labels: LabelledPasses | None = None
         """None for a run without labels."""
         self._made: dict[Callable[..., Any], Any] = {}
-
-    @property
-    def row_levels(self) -> list[Level]:
-        """Of what else than samples and cells the run has rows: votes of a judge, claims, labels."""
-        return []
 
     @cached_property
     def groups(self) -> dict[str, Groups]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from steelyard import plugins
 from steelyard.analysis.model import Summary
-from steelyard.analysis.summary import summarise_stored
+from steelyard.analysis.stored import summary_of
 from steelyard.decide.baselines import stored_results
 from steelyard.decide.gates import Decision
 from steelyard.decide.verdict import as_ended, decide
@@ -72,7 +72,7 @@ def build_report(
 
 
 def _figures(store: Store, header: RunHeader) -> tuple[Summary, Decision]:
-    summary = summarise_stored(store, header.id, header.description, header=header)
+    summary = summary_of(store, header)
     decision = decide(
         summary,
         header.description,

@@ -16,22 +16,24 @@ from steelyard.analysis.explain import (
     words_of,
 )
 from steelyard.analysis.judge.corrected import labels_of
-from steelyard.analysis.model import Slice, Summary
+from steelyard.analysis.model import Summary
 from steelyard.analysis.repeats import SHARE
-from steelyard.analysis.summary import summarise_stored
-from steelyard.decide.gates import Scope, measure, names_of_run
+from steelyard.analysis.stored import summary_of
+from steelyard.decide.gates import Scope, names_of_run
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
 from steelyard.loading.own_metrics import load_metrics
+from steelyard.metrics.aggregate import aggregate, row_groups
 from steelyard.metrics.expression_checks import missing_name
 from steelyard.metrics.expressions import EVERY, Gate, asked_metric, is_factor, parse_repeats, split_sides
-from steelyard.metrics.registry import At, Key, Level, Reported, gate_metrics, reported
+from steelyard.metrics.figures import Slice
+from steelyard.metrics.registry import At, Key, Level, Metric, Names, Reported, find, metrics, reported
 from steelyard.metrics.run_data import RunData
 from steelyard.records import RunHeader, Sample
 from steelyard.report import run
 from steelyard.report.build import build_report
-from steelyard.report.findings import counts_by_slice
 from steelyard.report.model import Report
+from steelyard.report.render.json import encode
 from steelyard.report.samples import why_wrong
 from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Store
@@ -115,6 +117,11 @@ class Figure:
 def own_figures(report: Report, data: RunData) -> Iterator[Figure]:
     """The figures that no gate can name, in the order of their metrics."""
     root = run.data(report)
+    repeated = encode(report.summary.repeated)
+    root["overall"] = {"repeated": repeated.get("", {})}
+    for factor, parts in root["slices"].items():
+        for part in parts:
+            part["repeated"] = repeated.get(f"{factor}.{part['name']}", {})
     for group in reported():
         tree: dict[str, Any] = {}
         for metric in group:
@@ -212,38 +219,17 @@ def sliced(factor: str, name: str) -> tuple[str, ...]:
 
 
 def explain_report(store: Store, header: RunHeader, *asked: str) -> list[Explanation]:
-    """The figures that were asked for, each with its rows; UsageError when there is no such figure.
-
-    Those that gates can name are found without the rest of the report.
-    """
+    """The figures that were asked for, each with its rows; UsageError when there is no such figure."""
+    load_metrics(header)
+    summary, data = summary_of(store, header), data_of(store, header)
     explanations: list[Explanation] = []
-    data, report = data_of(store, header), None
     for text in asked:
         try:
             asked_metric(text)
         except ValueError as error:
-            report = report or build_report(store, header)
-            explanations += [
-                find_figure.explained(spelled(find_figure.names))
-                for find_figure in find_figures(report, data, text, error)
-            ]
+            explanations += _only_reported(store, header, data, summary, text, error)
         else:
-            explanations += explain_metrics(store, header, data, text)
-    return explanations
-
-
-def explain_metrics(store: Store, header: RunHeader, data: RunData, *asked: str) -> list[Explanation]:
-    """The metrics that were asked for, of the run or, for `category.*`, of every slice.
-
-    UsageError when there is no such metric, or this run has nothing of that name.
-    """
-    summary = summarise_stored(store, header.id, header.description, data.columns, only_for_gates=True)
-    explanations = []
-    for gate in [find_metric(text, header, summary) for text in asked]:
-        parts = Scope(summary, summary.overall).slices(gate)
-        if not parts:
-            raise UsageError(f"no sample of run {header.id} has {gate.factor} {gate.slice!r}")
-        explanations += [_explained(data, summary, gate, part) for part in parts]
+            explanations += [_explained(data, *one) for one in _of_gates(text, header, summary)]
     return explanations
 
 
@@ -255,33 +241,106 @@ def find_metric(text: str, header: RunHeader, summary: Summary) -> Gate:
         raise UsageError(str(error)) from None
     available = names_of_run(header.description, summary)
     # A run may have findings of codes that its suite does not list, and every report counts them.
-    available = replace(available, codes=sorted({*(available.codes or ()), *summary.overall.finding_rates}))
+    found = {*(available.codes or ()), *summary.overall.each("findings.<code>.rate")}
+    available = replace(available, codes=sorted(found))
     if wrong := missing_name(gate, available):
         raise UsageError(wrong)
     return gate
 
 
-def _explained(data: RunData, summary: Summary, gate: Gate, part: Slice) -> Explanation:
-    metric, reported = gate.of, measure(gate, part, summary)
-    result = metric.contributions(data, gate.names)
-    keys: Callable[[int], Key] = data.key
-    if metric.level is Level.CELL:
+_Asked = tuple[Metric, Names, Slice]
+"""A metric, what fills its name, and the slice that it is asked for."""
+
+
+def _of_gates(text: str, header: RunHeader, summary: Summary) -> list[_Asked]:
+    """What gates can name, in the run or, for `category.*`, in every slice."""
+    gate = find_metric(text, header, summary)
+    parts = Scope(summary, summary.overall).slices(gate)
+    if not parts:
+        raise UsageError(f"no sample of run {header.id} has {gate.factor} {gate.slice!r}")
+    return [(gate.of, gate.names, part) for part in parts]
+
+
+def _others(text: str, summary: Summary) -> list[_Asked]:
+    """What the registry has and no gate can name, likewise; `*` stands for any name. Empty when there is nothing."""
+    parts, rest = _parts_named(tuple(split_sides(f"{text} >= 0", "metric", "")[0]), summary)
+    found = find(rest, gates_only=False)
+    if found is None or found[0].gate:
+        return []
+    metric, names = found[0], tuple(found[1].values())
+    if metric.listed:
+        return [(metric, names, part) for part in parts]
+    return [
+        (metric, filled, part)
+        for part in parts
+        for filled in part.each_name(metric.name)
+        if all(name in (EVERY, other) for name, other in zip(names, filled, strict=True))
+    ]
+
+
+def _parts_named(names: Names, summary: Summary) -> tuple[list[Slice], Names]:
+    """The slices that the first names say, the whole run without any, and the other names."""
+    for factor, parts in summary.slices.items():
+        steps = tuple(factor.split("."))
+        if names[: len(steps)] == steps and len(names) > len(steps) + 1:
+            wanted = names[len(steps)]
+            return [part for part in parts if wanted in (EVERY, part.name)], names[len(steps) + 1 :]
+    return [summary.overall], names
+
+
+def _explained(data: RunData, metric: Metric, names: Names, part: Slice) -> Explanation:
+    """One figure of one slice, with its rows."""
+    rows = metric.contributions(data, names)
+    keys: Callable[[int], Key] = rows.key or data.key
+    if metric.level is Level.SAMPLE:
+        at, absent = data.in_slice(part.factor, part.name), 0 if part.factor else data.absent
+        rows = rows if rows.detail else replace(rows, detail=data.detail)
+    elif metric.level is Level.CELL:
         groups = data.cells.groups[part.factor]
         at = groups.samples_where(groups.names.index(part.name), np.ones(data.cells.n, dtype=bool))
-        keys, absent = data.cell_key, 0 if part.factor else data.cells.absent
+        keys, absent = rows.key or data.cell_key, 0 if part.factor else data.cells.absent
     else:
-        result = replace(result, detail=data.detail)
-        at, absent = data.in_slice(part.factor, part.name), 0 if part.factor else data.absent
+        at, absent = np.arange(len(rows.values)), rows.n_absent
+        if rows.key is None and (sample := rows.sample) is not None:
+            keys = lambda row: data.key(int(sample[row]))  # noqa: E731 - one of three ways to name a row
+    name = metric.filled(names)
+    figure = listed_figure(data, metric, names, part) if metric.listed else part[name]
     return explain(
-        f"{part.factor}.{part.name}.{gate.metric}" if part.factor else gate.metric,
-        words_of(metric, metric.worse_in(data.suite, gate.names), reported),
-        result,
+        f"{part.factor}.{part.name}.{name}" if part.factor else name,
+        words_of(metric, metric.worse_in(data.suite, names), figure),
+        rows,
         keys,
-        reported,
+        figure,
         how=metric.aggregate,
         rows=at,
         absent=absent,
     )
+
+
+def listed_figure(data: RunData, metric: Metric, names: Names, part: Slice) -> Estimate:
+    """A figure of one entry of a list (a case, a sample), which is computed when somebody asks for it."""
+    if metric.figure is not None:
+        return metric.figure(data, names)
+    rows = metric.contributions(data, names)
+    if metric.level not in (Level.SAMPLE, Level.CELL):
+        return next(iter(aggregate(metric.aggregate, rows, row_groups(data, rows), metric.ends(data, names))))
+    groups = (data.groups if metric.level is Level.SAMPLE else data.cells.groups)[part.factor]
+    column = aggregate(metric.aggregate, rows, groups, metric.ends(data, names))
+    return column[groups.names.index(part.name)]
+
+
+def _only_reported(
+    store: Store, header: RunHeader, data: RunData, summary: Summary, text: str, error: ValueError
+) -> list[Explanation]:
+    """A figure that no gate can name; UsageError, with those that are like it, when there is none."""
+    try:
+        asked = _others(text, summary)
+    except ValueError:
+        raise UsageError(str(error)) from None
+    if asked:
+        return [_explained(data, *one) for one in asked]
+    report = build_report(store, header)
+    return [own.explained(spelled(own.names)) for own in find_figures(report, data, text, error)]
 
 
 def find_figures(report: Report, data: RunData, text: str, error: ValueError) -> list[Figure]:
@@ -297,102 +356,46 @@ def find_figures(report: Report, data: RunData, text: str, error: ValueError) ->
     results = [item for names, item in reversed(everything.items()) if _is(asked, names)]
     if results:
         return results
-    near = [spelled(names) for names in reversed(everything) if _head(names) == _head(asked)]
+    every = [*_names_of(report.summary.overall), *reversed(everything)]
+    near = [spelled(names) for names in every if _head(names) == _head(asked)]
     if near:
         raise UsageError(f"metric {text!r}: this run has no such figure{meant(text, near)}; it has: {listed(near)}")
     raise UsageError(f"{error}; --explain {LIST} names every figure of this run")
 
 
 def list_figures(store: Store, header: RunHeader) -> list[tuple[str, str]]:
-    """The name of every kind of figure of a run and its place in the report.
+    """The name of every kind of figure of a run and what it is.
 
     Those of cases, kinds of claims and numbered rows are named once, with `*` for any of them; those of slices only
     where the whole run has none of that name.
     """
+    load_metrics(header)
     report, data = build_report(store, header), data_of(store, header)
-    own = ((own_figure.names, own_figure.place) for own_figure in own_figures(report, data))
+    known, summary = metrics(), report.summary
     results: dict[str, str] = {}
-    for names, place in (*gate_figures(report, data), *own):
-        kind = tuple(_any(names))
-        if is_factor(kind[0]) and spelled(kind[2:]) in results:
-            continue
-        results.setdefault(spelled(kind), place if kind == names else _INDEX.sub("[*]", place))
+    for part in (summary.overall, *(part for parts in summary.slices.values() for part in parts)):
+        for name, names in zip(part, _names_of(part), strict=True):
+            kind = spelled(tuple(_any(names)))
+            if kind not in results and part.factor:
+                kind = spelled((part.factor, EVERY, *_any(names)))
+            results.setdefault(kind, known[part.kind(name).pattern].about)
+    for metric in known.values():
+        if metric.listed and (metric.all_names is None or list(metric.all_names(data))):
+            blanks = (EVERY if step.startswith("<") else step for step in metric.parts)
+            results.setdefault(".".join(blanks), metric.about)
+    for own_figure in own_figures(report, data):
+        steps = tuple(_any(own_figure.names))
+        if not (is_factor(steps[0]) and spelled(steps[2:]) in results):
+            results.setdefault(spelled(steps), own_figure.explained("").formula)
     return list(results.items())
 
 
-def gate_figures(report: Report, data: RunData) -> Iterator[Named]:
-    """The figures that gates can name, with every place where they stand."""
-    summary = report.summary
-    for place, part in slices_of(report):
-        for names, path in _of_slice(part, data):
-            yield (*sliced(part.factor, part.name), *names), f"{place}.{path}"
-    for names, path in _of_slice(summary.overall, data):
-        head, _, rest = path.partition(".")
-        if head == "totals":
-            yield names, rest
-        if head == "latency" and summary.latency is not None:
-            yield names, f"latency.overall.{rest}"
-            yield names, "latency.overall.n"
-    for gate, place, part in gates_of(report):
-        over_repeats = gate.name and parse_repeats(gate.gate) is not None
-        if gate.value.value is not None and not gate.baseline and not over_repeats:
-            head_names, whole = sliced(part.factor, part.name), _written(gate.metric, report, data)
-            yield (whole if whole[:2] == head_names else (*head_names, *whole)), f"{place}.value"
-    yield from _of_codes(report)
-    yield from _over_repeats(report)
-
-
-def _of_slice(part: Slice, data: RunData) -> Iterator[Named]:
-    """Every metric that a slice has, and its place there."""
-    for metric in gate_metrics().values():
-        for names in [()] if metric.all_names is None else metric.all_names(data):
-            path = metric.place_of(names)
-            at: Any = getattr(part, path[0])
-            for name in path[1:]:
-                at = None if at is None else at.get(name)
-            if at is not None and (path[1:] or path[0] != "findings"):
-                left = iter(names)
-                yield tuple(next(left) if part.startswith("<") else part for part in metric.parts), ".".join(path)
-
-
-def _written(metric: str, report: Report, data: RunData) -> tuple[str, ...]:
-    """The names of a gate's result, which says them without quotes."""
-    for _, part in slices_of(report):
-        for names, _path in _of_slice(part, data):
-            whole = (*sliced(part.factor, part.name), *names)
-            if ".".join(whole) == metric:
-                return whole
-    return tuple(metric.split("."))
-
-
-def _of_codes(report: Report) -> Iterator[Named]:
-    for number, figure in enumerate(report.summary.codes):
-        names, place = ("findings", figure.code), f"codes[{number}]"
-        yield names, f"{place}.count"
-        yield (*names, "rate"), f"{place}.samples"
-        yield names, f"{place}.n_items"
-        for at, item in enumerate(counts_by_slice(report, figure.code)):
-            head, where = sliced(item.factor, item.name), f"{place}.slices[{at}]"
-            yield (*head, *names), f"{where}.count"
-            yield (*head, *names, "rate"), f"{where}.samples"
-    codes = {figure.code for figure in report.summary.codes}
-    for number, priority in enumerate(report.summary.priorities):
-        if priority.component not in codes and priority.component in report.summary.overall.components:
-            yield ("score", priority.component, "points"), f"priorities[{number}].average"
-
-
-def _over_repeats(report: Report) -> Iterator[Named]:
-    checks, stability, passes = report.summary.checks, report.summary.stability, report.summary.passes
-    if passes is not None:
-        yield ("flaky_rate",), "passes.flaky"
-        yield from ((("pass_all", str(k)), f"passes.all_of.{k}") for k in passes.all_of)
-    if checks is not None:
-        yield from ((("cases", "passed"), "checks.cells_rate"), (("checks", "passed"), "checks.checks_rate"))
-        yield from ((("check", name, "passed"), f"checks.passed.{name}") for name in checks.passed)
-        yield from ((("checks", "pass_all", str(k)), f"checks.all_of.{k}") for k in checks.all_of)
-    if stability is not None:
-        yield ("stability", "presence"), "stability.presence"
-        yield from ((("stability", name), f"stability.fields.{name}") for name in stability.fields)
+def _names_of(part: Slice) -> Iterator[Names]:
+    """The name of every figure of a slice, part by part."""
+    for name in part:
+        kind = part.kind(name)
+        left = iter(kind.names)
+        yield tuple(next(left) if step.startswith("<") else step for step in kind.pattern.split("."))
 
 
 def spelled(names: tuple[str, ...]) -> str:

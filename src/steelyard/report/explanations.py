@@ -11,7 +11,7 @@ from rich.text import Text as Line
 
 from steelyard.analysis.compare.attribution_model import points
 from steelyard.analysis.compare.model import MetricChange, Moved
-from steelyard.analysis.explain import BehindPair, Computed, Contributing, Counted, Explanation, PairExplanation
+from steelyard.analysis.explain import BehindPair, Computed, Contributing, Counted, Explanation, Inputs, PairExplanation
 from steelyard.report import document as doc
 from steelyard.report.compare import changes
 from steelyard.report.document import Block, Bullet, Bullets, Document, Facts, Section, Table, Tone, table_section
@@ -31,10 +31,11 @@ def explanations_to_json(
 
 
 def _single(explanation: Explanation | PairExplanation, limit: int | None) -> dict[str, Any]:
-    messages = {"agrees": explanation.agrees, "n_contributing": len(explanation.contributing)}
+    messages: dict[str, Any] = {"n_contributing": len(explanation.contributing)}
     if isinstance(explanation, Explanation):
         shown = replace(explanation, contributing=explanation.contributing[:limit])
-        return encode_object(shown) | messages | {"computed": _computed(explanation.computed)}
+        return encode_object(shown) | messages | {"inputs": dict(explanation.inputs)}
+    messages["agrees"] = explanation.agrees
     change, rows = explanation.change, explanation.contributing[:limit]
     data = encode_object(replace(explanation, contributing=())) | messages
     for side, reported, again in (("a", change.a, explanation.a), ("b", change.b, explanation.b)):
@@ -68,19 +69,23 @@ def print_explanations(
 
 
 def print_names(result: Sequence[tuple[str, str]], console: Console, *, title: str) -> None:
-    """Print the name of every figure on a line of its own, as it is to be asked for, with its place behind it."""
+    """Print the name of every figure on a line of its own, as it is to be asked for, with what it is behind it."""
     plain = not console.encoding.startswith("utf")
     wide = max((len(name) for name, _ in result if len(name) <= _WIDE_NAME), default=0)
-    rows = [f"{name:<{wide}}  {place}" for name, place in result]
-    for line in (f"{title}, with their places in report --json (* is any, or all of them)", *rows):
+    rows = [f"{name:<{wide}}  {about}" for name, about in result]
+    for line in (f"{title} (* is any, or all of them)", *rows):
         # Never broken: a name that is cut in two cannot be copied.
         console.print(Line(ascii_only(visible(line)) if plain else visible(line)), soft_wrap=True)
 
 
 def _blocks(explanation: Explanation | PairExplanation, limit: int | None) -> list[Block]:
-    rows = _pair_facts(explanation) if isinstance(explanation, PairExplanation) else _facts(explanation)
-    wrong = [] if explanation.agrees else [Bullets([Bullet(rows.pop()[1], Tone.WARNING, "check:")])]
-    noted = () if isinstance(explanation, PairExplanation) else explanation.noted
+    wrong: list[Block] = []
+    noted: Sequence[Counted] = ()
+    if isinstance(explanation, PairExplanation):
+        rows = _pair_facts(explanation)
+        wrong = [] if explanation.agrees else [Bullets([Bullet(rows.pop()[1], Tone.WARNING, "check:")])]
+    else:
+        rows, noted = _facts(explanation), explanation.noted
     return [
         Section(_headline(explanation), [Facts(rows), *wrong]),
         *table_section(_reasons("Left out", explanation.excluded)),
@@ -96,26 +101,25 @@ def _headline(explanation: Explanation | PairExplanation) -> str:
         sides = f"{changes.before(change)} -> {changes.after(change)}"
         return f"{explanation.metric}: {sides}, n {change.a.n:,} {explanation.of}"
     return (
-        f"{explanation.metric} = {_as_printed(explanation.reported.value, explanation.unit)},"
-        f" n {explanation.reported.n:,} {explanation.of}"
+        f"{explanation.metric} = {_as_printed(explanation.figure.value, explanation.unit)},"
+        f" n {explanation.figure.n:,} {explanation.of}"
     )
 
 
 def _facts(explanation: Explanation) -> ExplainedFacts:
-    """Formula, inputs, n, interval and the check against the samples."""
-    reported, unit = explanation.reported, explanation.unit
+    """Formula, inputs, n and interval."""
+    figure, unit = explanation.figure, explanation.unit
     bounds = "none"
-    if reported.low is not None and reported.high is not None:
-        bounds = f"[{_as_printed(reported.low, unit)}, {_as_printed(reported.high, unit)}]"
+    if figure.low is not None and figure.high is not None:
+        bounds = f"[{_as_printed(figure.low, unit)}, {_as_printed(figure.high, unit)}]"
     named = explanation.interval.startswith(f"{bounds}: ")
     return [
         ("what", explanation.about),
         ("formula", explanation.formula),
-        ("with", _inputs(explanation.computed)),
-        ("n", f"{reported.n:,} {explanation.of}; {reported.n_missing:,} missing"),
+        ("with", _inputs(explanation.inputs, figure.value)),
+        ("n", f"{figure.n:,} {explanation.of}; {figure.n_missing:,} missing"),
         ("counts", explanation.how),
         ("interval", explanation.interval if named else f"{bounds}: {explanation.interval}"),
-        ("check", _checked(explanation.agrees, [("the report", reported, explanation.computed)])),
     ]
 
 
@@ -125,8 +129,8 @@ def _pair_facts(pair: PairExplanation) -> ExplainedFacts:
     over = f"{change.difference.n:,} cases" if change.runs is None else f"A and B; {changes.base(change)}"
     return [
         ("formula", pair.formula),
-        ("with A", _inputs(pair.a)),
-        ("with B", _inputs(pair.b)),
+        ("with A", _inputs(pair.a.inputs, pair.a.value)),
+        ("with B", _inputs(pair.b.inputs, pair.b.value)),
         ("n", f"{change.a.n:,} {pair.of} of {over}; {change.a.n_missing:,} missing"),
         ("counts", pair.how),
         ("difference", f"{changes.difference(change)} {changes.interval(change)}"),
@@ -146,10 +150,10 @@ def _tested(change: MetricChange) -> str:
     return f"{alone}, adjusted {changes.chance(change)}, {change.test}: {change.verdict.value}{why}"
 
 
-def _inputs(computed: Computed) -> str:
+def _inputs(inputs: Inputs, value: float | None) -> str:
     """What stands in the formula: `passed 45, n 50, so 0.9`."""
-    message = ", ".join(f"{name} {_plain_value(value)}" for name, value in computed.inputs) or "nothing"
-    return f"{message}: {'n/a' if computed.value is None else f'{computed.value:.6g}'}"
+    message = ", ".join(f"{name} {_plain_value(number)}" for name, number in inputs) or "nothing"
+    return f"{message}: {'n/a' if value is None else f'{value:.6g}'}"
 
 
 def _checked(agrees: bool, sides: Sequence[tuple[str, Estimate, Computed]]) -> str:

@@ -28,7 +28,7 @@ NO_WEIGHT = "-"
 
 def code_sections(report: Report) -> list[Section]:
     """Errors by code, each with its findings one by one, what was taken for what, and in which section of the text."""
-    average = f"average now {fmt.with_base(report.summary.overall.average)}"
+    average = f"average now {fmt.with_base(report.summary.overall['average'])}"
     folds = [fold for figure in codes_listed(report) for fold in _one_by_one(report, figure)]
     return [
         *section("Errors by code", errors(report), *folds, main=True, remark=average if folds else ""),
@@ -139,7 +139,7 @@ def confusions(report: Report) -> Table:
 
 def sections(report: Report) -> Table:
     """How many errors begin in each named region of the texts, and which."""
-    n = report.summary.overall.outcome_rates.get("malformed")
+    n = report.summary.overall["malformed_rate"]
     return doc.table(
         "Errors by section",
         report.summary.sections,
@@ -147,7 +147,7 @@ def sections(report: Report) -> Table:
         *_COUNTED,
         (doc.words("Codes"), lambda item: ", ".join(f"{code} {count:,}" for code, count in item.codes.items())),
         selection=lambda item: Selection(section=item.section),
-        note=f"findings by where in the text they begin, of {fmt.counted(n.n, 'conclusive sample')}" if n else "",
+        note=f"findings by where in the text they begin, of {fmt.counted(n.n, 'conclusive sample')}" if n.n else "",
     )
 
 
@@ -173,7 +173,7 @@ def scores_if_fixed(report: Report, figure: CodeFigure) -> str:
     """The average as it is and as it would be: `61.2 % -> 84.0 %`, `61.2 % -> up to 63.0 %`."""
     if not figure.has_weight:
         return NO_WEIGHT
-    now, then = fmt.percent(report.summary.overall.average.value), fmt.percent(figure.if_fixed.value)
+    now, then = fmt.percent(report.summary.overall["average"].value), fmt.percent(figure.if_fixed.value)
     limit = "up to " if figure.at_most and figure.if_fixed.value is not None else ""
     return f"{now} -> {limit}{then}"
 
@@ -204,12 +204,12 @@ def counts_by_slice(report: Report, code: str) -> list[SliceCount]:
         SliceCount(
             factor,
             group.name,
-            group.findings[code],
-            group.finding_rates.get(code) or Estimate(None, group.average.n, group.average.n_missing),
+            group.count(f"findings.{code}"),
+            group[f"findings.{code}.rate"],
         )
         for factor, groups in report.summary.slices.items()
         for group in groups
-        if group.findings.get(code)
+        if group.count(f"findings.{code}")
     ]
 
 
@@ -226,7 +226,7 @@ def patterns(report: Report) -> Table:
     for pattern in result:
         cell = (pattern.cases, pattern.n_cases) if pattern.cases else ((pattern.sentence,), 0)
         alike.setdefault(cell, []).append(pattern.sentence)
-    in_all = report.summary.extra.get("n_patterns", len(result))
+    in_all = report.summary.n_patterns
     note = f"the {len(result)} most frequent of {in_all:,} patterns" if in_all > len(result) else ""
     rows = [
         ("; the same cases: ".join(filter(None, [first, "; ".join(others)])), _some(cases, n_cases) if n_cases else "")

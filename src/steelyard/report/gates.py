@@ -173,7 +173,7 @@ def by_variant(report: Report) -> Table:
     """Every criterion of every variant, a row a variant."""
     results = [entry for item in report.decision.by_variant for entry in item.criteria]
     secondary = list(dict.fromkeys(entry.name for entry in results if entry.secondary))
-    averages = {group.name: group.average for group in report.summary.slices.get("variant", [])}
+    averages = {group.name: group["average"] for group in report.summary.slices.get("variant", [])}
     return doc.table(
         "Criteria by variant",
         report.decision.by_variant,

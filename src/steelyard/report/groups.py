@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from steelyard.analysis.model import Slice
-from steelyard.metrics.registry import READABLE
+from steelyard.metrics.figures import Slice
+from steelyard.metrics.registry import MEASURE, READABLE
 from steelyard.records import RunHeader
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
@@ -44,10 +44,10 @@ def slices(report: Report, factor: str) -> Table:
         notes.append(f"{len(every) - len(groups):,} with a single sample are left out")
     if len(groups) > _MOST_GROUPS:
         notes.insert(0, f"the lowest averages of {len(groups):,} first")
-        groups = sorted(groups, key=lambda group: (group.average.value is None, group.average.value or 0.0))
+        groups = sorted(groups, key=lambda group: (group["average"].value is None, group["average"].value or 0.0))
     if factor.startswith("variant."):
         notes += _unequal(report, factor.removeprefix("variant."))
-    average, interval, n = doc.estimate(lambda group: group.average, "Average")
+    average, interval, n = doc.estimate(lambda group: group["average"], "Average")
     # Which variant is best is said below the criteria by variant where there are some.
     best = report.summary.best_variant if factor == "variant" and not report.decision.by_variant else None
     name = factor.removeprefix("variant.")
@@ -55,8 +55,8 @@ def slices(report: Report, factor: str) -> Table:
         f"By {name}" + (f" (pass: {report.summary.passing})" if report.summary.passing else ""),
         groups,
         (doc.words(fmt.heading(name)), lambda group: group.name),
-        *(average, interval, (_GAUGE, lambda group: _gauge(group.average))),
-        *doc.estimate(lambda group: group.pass_rate, "Pass rate")[:2],
+        *(average, interval, (_GAUGE, lambda group: _gauge(group["average"]))),
+        *doc.estimate(lambda group: group["pass_rate"], "Pass rate")[:2],
         n,
         selection=lambda group: None if factor.startswith("variant.") else Selection.of_slice(factor, group.name),
         note="; ".join(notes),
@@ -80,7 +80,7 @@ def _unequal(report: Report, factor: str) -> list[str]:
             return []
         levels.setdefault(named[factor])
         others = tuple((name, level) for name, level in named.items() if name != factor)
-        cells.setdefault(others, {})[named[factor]] = group.average.n
+        cells.setdefault(others, {})[named[factor]] = group["average"].n
     if len(cells) < 2:
         return []
     for others, counts in cells.items():
@@ -98,14 +98,14 @@ def variants(report: Report, most: int) -> Table:
     groups = report.summary.slices.get("variant", [])
     if len(groups) < 2:
         return doc.NO_TABLE
-    shown = groups if len(groups) <= most else sorted(groups, key=lambda group: -(group.average.value or 0.0))[:most]
+    shown = groups if len(groups) <= most else sorted(groups, key=lambda group: -(group["average"].value or 0.0))[:most]
     best, longest = (report.summary.best_variant, _LONGEST_NAME) if most > _FEWEST else (None, _LONGEST_NAME // 2)
     return doc.table(
         "By variant" + ("" if len(shown) == len(groups) else f" (the highest averages of {len(groups):,})"),
         shown,
         (doc.words("Variant"), lambda group: fmt.clipped(group.name, longest)),
-        *doc.estimate(lambda group: group.average, "Average"),
-        *([doc.value(lambda group: group.pass_rate, "Pass rate")] if report.summary.passing else []),
+        *doc.estimate(lambda group: group["average"], "Average"),
+        *([doc.value(lambda group: group["pass_rate"], "Pass rate")] if report.summary.passing else []),
         selection=lambda group: Selection(variant=group.name),
         conclusion="" if best is None else best.sentence,
     )
@@ -141,7 +141,11 @@ def components(report: Report) -> Table:
 def computed(report: Report) -> dict[str, Estimate]:
     """The components that scorers compute, by name."""
     judged = set() if report.summary.judge is None else judged_names(report.header)
-    return {name: average for name, average in report.summary.overall.components.items() if name not in judged}
+    return {
+        name: average
+        for name, average in report.summary.overall.each("score.<component>.points").items()
+        if name not in judged
+    }
 
 
 def own_metrics(report: Report) -> Table:
@@ -151,7 +155,7 @@ def own_metrics(report: Report) -> Table:
     rows = [
         (
             f"variant.{part.name}.{name}" if part.factor else name,
-            part.metrics.get(name, Estimate(None, 0, part.n_planned)),
+            part[name],
             unit,
             Selection(variant=part.name if part.factor else ""),
         )
@@ -186,7 +190,7 @@ def measures(report: Report) -> Table:
 
 def _component(report: Report, measure: str) -> str:
     """The component that counts a measure, whose name is as `measured` gives it."""
-    names = [name for name in report.summary.overall.measures if name not in judged_names(report.header)]
+    names = [name for name in _measured_components(report.summary.overall) if name not in judged_names(report.header)]
     return names[0] if len(names) == 1 else max((name for name in names if measure.startswith(f"{name}.")), key=len)
 
 
@@ -201,7 +205,7 @@ def measures_by_variant(report: Report) -> Table:
         (
             group.name,
             *(doc.Figures(f"{fmt.percent(ratio.value)}\n{ratio.sums}", Selection(variant=group.name)) for ratio in row),
-            doc.Figures(fmt.bare_base(group.average), Selection(variant=group.name)),
+            doc.Figures(fmt.bare_base(group["average"]), Selection(variant=group.name)),
         )
         for group, row in zip(groups, ratios, strict=True)
     ]
@@ -230,7 +234,18 @@ def measured(report: Report, group: Slice) -> Iterator[tuple[str, Estimate]]:
 def _computed(report: Report, group: Slice) -> dict[str, dict[str, Estimate]]:
     """Every measure of a slice by component and name, without the flags of a judge."""
     judged = judged_names(report.header)
-    return {name: dict(ratios) for name, ratios in group.measures.items() if name not in judged}
+    return {name: group_measures(group, name) for name in _measured_components(group) if name not in judged}
+
+
+def _measured_components(group: Slice) -> list[str]:
+    """The components with measures."""
+    return list(dict.fromkeys(component for component, _ in group.each_name(MEASURE)))
+
+
+def group_measures(group: Slice, component: str) -> dict[str, Estimate]:
+    """The measures of a component; of runs with malformed answers, each also over those that could be read."""
+    readable = {f"{name}{READABLE}": item for name, item in group.each(f"{MEASURE}{READABLE}", component).items()}
+    return group.each(MEASURE, component) | readable
 
 
 def _by_name(report: Report, group: Slice) -> dict[str, Estimate]:
@@ -262,7 +277,7 @@ def stated(report: Report) -> list[Table]:
 
 def _means(report: Report, declared: list[Component]) -> Table:
     overall = report.summary.overall
-    means = {item.name: overall.components.get(item.name, Estimate(None, 0, overall.n_planned)) for item in declared}
+    means = {item.name: overall[f"score.{item.name}.points"] for item in declared}
     texts = dict.fromkeys(f"{item.figure}: {item.about}" for item in declared if item.about)
     return doc.table(
         "What else the judge says",
@@ -277,7 +292,7 @@ def _means(report: Report, declared: list[Component]) -> Table:
 
 
 def _counts(report: Report, declared: Component) -> Table:
-    ratios = report.summary.overall.measures.get(declared.name, {})
+    ratios = report.summary.overall.each(MEASURE, declared.name)
     listed = max((ratio.denominator or 0 for ratio in ratios.values()), default=0)
     others = listed - sum(ratio.numerator or 0 for ratio in ratios.values())
     note = f"of all that the judge lists in n texts, less what a check contradicts; {_NO_WEIGHT}"
@@ -294,7 +309,7 @@ def _counts(report: Report, declared: Component) -> Table:
 
 def bands(report: Report) -> Table:
     """How many samples are in each band of scores."""
-    shares = report.summary.overall.bands
+    shares = report.summary.overall.each("band.<band>")
     floors = {item.name: f">= {fmt.threshold(item.at_least)}" for item in report.header.description.bands}
     return doc.table(
         "Score distribution",

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from steelyard.analysis.latency import percentiles
-from steelyard.analysis.model import SampleLine
+from steelyard.analysis.model import SampleLine, Summary
 from steelyard.analysis.target import target_label
 from steelyard.decide.gates import NARROW
 from steelyard.records import RunState, Verdict
@@ -119,7 +119,7 @@ def decision_document(report: Report, more: Sequence[doc.Block] = ()) -> doc.Doc
 def data(report: Report) -> dict[str, Any]:
     """The whole report as plain data: the fields of decision and summary by their own names."""
     summary = report.summary
-    results = {"format": FORMAT, "run": _run_data(report), **encode_object(report.decision), **encode_object(summary)}
+    results = {"format": FORMAT, "run": _run_data(report), **encode_object(report.decision), **_figures(summary)}
     results |= {
         "partial": is_partial(report.header),
         "reasons": encode(wording.all_reasons(report)),
@@ -151,6 +151,15 @@ def data(report: Report) -> dict[str, Any]:
     if summary.stability is not None:
         results["stability"] = repeats.stability_data(summary.stability)
     return results
+
+
+def _figures(summary: Summary) -> dict[str, Any]:
+    """Every figure by name, of the whole run and of every slice, and the summary's lists."""
+    slices = {
+        factor: [{"name": part.name, "n_planned": part.n_planned, "figures": encode(part)} for part in parts]
+        for factor, parts in summary.slices.items()
+    }
+    return {"figures": encode(summary.overall), "slices": slices, **encode_object(summary)}
 
 
 def decision_data(report: Report) -> dict[str, Any]:
@@ -207,7 +216,7 @@ def headline(report: Report, *, most: int | None = None, extra: Sequence[doc.Blo
 
 
 def _pass_rate(report: Report) -> doc.Figure:
-    rate = report.summary.overall.pass_rate
+    rate = report.summary.overall["pass_rate"]
     marks = wording.limits_of(report, "pass_rate")
     value = fmt.distinguished(rate.value, "share", *marks)
     detail = wording.pass_rate(report).removeprefix(value)
@@ -288,21 +297,26 @@ def overall(report: Report) -> list[tuple[str, str]]:
     """The figures of the whole run besides the pass rate, each with its n, as label and value."""
     summary = report.summary
     rows = [
-        ("Average", fmt.with_base(summary.overall.average, limits=wording.limits_of(report, "average"))),
-        ("Median", fmt.with_base(summary.overall.median)),
+        ("Average", fmt.with_base(summary.overall["average"], limits=wording.limits_of(report, "average"))),
+        ("Median", fmt.with_base(summary.overall["median"])),
     ]
     if points := run.total_score(report):
         rows.insert(1, ("Total score", points))
     rows += [
-        (f"Latency {name}", fmt.with_base(summary.overall.latency[name], "s"))
+        (f"Latency {name}", fmt.with_base(summary.overall[f"latency.{name}"], "s"))
         for name in percentiles()
-        if name in summary.overall.latency and not wording.times_have_a_part(report)
+        if f"latency.{name}" in summary.overall and not wording.times_have_a_part(report)
     ]
     if summary.attempts:
         rows.append(("Attempts", summary.attempts))
-    totals = (("Tokens in", summary.tokens_in, "count"), ("Tokens out", summary.tokens_out, "count"))
-    for label, total, unit in (*totals, ("Cost", summary.cost, "cost")):
-        if total is not None and total.n:
+    totals = (
+        ("Tokens in", "tokens.in", "count"),
+        ("Tokens out", "tokens.out", "count"),
+        ("Cost", "cost.total", "cost"),
+    )
+    for label, name, unit in totals:
+        total = summary.overall[name]
+        if total.n:
             rows.append((label, f"{fmt.with_base(total, unit)} (sum)"))
     if report.spending is not None and report.spending.calls and summary.judge is None:
         rows.append(("Embeddings took", run.spending_words(report.spending)))
@@ -312,7 +326,7 @@ def overall(report: Report) -> list[tuple[str, str]]:
     without = [model for model, price in report.header.options.prices.items() if price is None]
     # A server may say that another model answered, which has a price.
     judged = spent is not None and spent.n_cost < spent.calls - spent.failed
-    if without and (judged or summary.cost is None or summary.cost.n_missing):
+    if without and (judged or summary.overall["cost.total"].n_missing):
         rows.append(("No price for", f"{', '.join(without)}: its calls have no cost; write it into {FILE}"))
     return rows
 
@@ -344,7 +358,7 @@ def _headline_figures(report: Report, most: int) -> list[tuple[str, str]]:
 
 def _fix_first(report: Report, most: int | None = None) -> list[doc.Section]:
     """What is worth most to fix, with what the average would be; then grave errors that have no weight."""
-    if not report.summary.overall.average.n:
+    if not report.summary.overall["average"].n:
         causes = wording.causes_in_words(report)
         why = f" Find out first why the calls failed: {causes}." if causes else ""
         return section("Fix first", doc.Bullets([doc.Bullet(f"Nothing was scored.{why}")]))

@@ -106,11 +106,13 @@ def commonest_failure(report: Report) -> str:
     """`9 of 9: judge good: http_401 Incorrect API key provided` where too many samples are inconclusive or excluded,
     and of several causes each with its count; else ""."""
     overall = report.summary.overall
-    failed = sum(n for outcome, n in overall.outcomes.items() if outcome not in _CONCLUSIVE) + overall.excluded
+    failed = sum(n for outcome, n in overall.outcomes.items() if outcome not in _CONCLUSIVE) + overall.count(
+        "outcomes.excluded"
+    )
     planned = max(overall.n_planned, report.n_samples)
     allowed = report.header.description.limits.max_inconclusive
     causes = Counter(report.why_inconclusive)
-    if overall.excluded and report.summary.judge is not None:
+    if overall.count("outcomes.excluded") and report.summary.judge is not None:
         from steelyard.analysis.judge.figures import ONLY_SCORES
 
         why = report.summary.judge.why_excluded
@@ -147,7 +149,7 @@ def pass_rate(report: Report) -> str:
     corrected = corrected_rate(report)
     extra = f"; by the labels {corrected}" if corrected else ""
     limits = limits_of(report, "pass_rate")
-    return fmt.pass_rate(report.summary.overall.pass_rate, report.summary.passing, limits) + extra
+    return fmt.pass_rate(report.summary.overall["pass_rate"], report.summary.passing, limits) + extra
 
 
 def limits_of(report: Report, metric: str) -> list[float]:
@@ -205,7 +207,7 @@ def outcomes_sentence(report: Report) -> str:
     if planned > report.n_samples:
         total = f"{report.n_samples:,} of {total}"
         parts.append(f"{planned - report.n_samples:,} missing")
-    excluded = report.summary.overall.excluded
+    excluded = report.summary.overall.count("outcomes.excluded")
     message = f" ({excluded:,} of the scored excluded)" if excluded else ""
     return f"{total}: {', '.join(parts)}{message}" if parts else total
 

@@ -198,7 +198,7 @@ def check_gates(
 
     decision = decided(summary, relative)
     if without_contested:
-        with_all, rate = decision, summary.overall.pass_rate
+        with_all, rate = decision, summary.overall["pass_rate"]
         summary, relative, cases, n_samples = _without_contested(store, header)
         decision, left_out = decided(summary, relative), LeftOut(cases, n_samples, with_all, rate)
     if not gates and reference is None and not without_contested:

@@ -16,6 +16,7 @@ from steelyard.results.shown import Charts, Shown
 
 if TYPE_CHECKING:
     from steelyard.analysis.model import Summary
+    from steelyard.metrics.figures import Figures
     from steelyard.report.document import Document
     from steelyard.report.model import Report
     from steelyard.stats.intervals import Estimate
@@ -97,18 +98,30 @@ class Run(Shown):
     @property
     def average(self) -> Estimate | None:
         """The average score with its interval and n; None of a run that has not ended. Reads no sample."""
-        return self._overall("average")
+        return self._main.get("average")
 
     @property
     def pass_rate(self) -> Estimate | None:
         """The share of samples that passed, likewise."""
-        return self._overall("pass_rate")
+        return self._main.get("pass_rate")
 
-    def _overall(self, name: str) -> Estimate | None:
-        from steelyard.analysis.summary import stored_summary
+    @cached_property
+    def _main(self) -> Mapping[str, Estimate]:
+        """The two figures that lists show."""
+        from steelyard.analysis.stored import figures_of
 
-        stored = stored_summary(self._listed.summary)
-        return None if stored is None else getattr(stored.overall, name)
+        with self.opened() as (store, header):
+            figures = figures_of(store, [header], ("average", "pass_rate")).get(header.id)
+        return {} if figures is None else {name: figures.slice()[name] for name in ("average", "pass_rate")}
+
+    @cached_property
+    def figures(self) -> Figures:
+        """Every figure of the run, in the whole and in every slice, by the name that gates use: `figures["pass_rate"]`,
+        `figures["average", "category", "lamp"]`. Reads no sample of a run that has ended."""
+        from steelyard.analysis.stored import summary_of
+
+        with self.opened() as (store, header):
+            return summary_of(store, header).figures
 
     @property
     def samples(self) -> Iterator[Sample]:
@@ -123,7 +136,7 @@ class Run(Shown):
             yield from store.samples(header.id)
 
     def to_pandas(self, name: str = "samples", *, answers: bool = False) -> Any:
-        """A table of the run as a pandas DataFrame: samples, findings, votes, claims.
+        """A table of the run as a pandas DataFrame: samples, findings, votes, claims, figures.
 
         What is missing is null. `answers` adds the answers' texts. MissingExtra without pandas.
         """

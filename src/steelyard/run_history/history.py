@@ -11,8 +11,7 @@ from typing import Any
 
 from steelyard.analysis.compare.unpaired import smallest_that_matters
 from steelyard.analysis.criteria import HASHED, changed_values, criteria_of, has_criteria
-from steelyard.analysis.model import Summary
-from steelyard.analysis.summary import stored_summary, summarise_stored
+from steelyard.analysis.stored import figures_of
 from steelyard.analysis.target import changes_text, target_changes, target_description, target_name
 from steelyard.decide.baselines import baselines
 from steelyard.decide.gates import measure, p_text
@@ -21,7 +20,7 @@ from steelyard.errors import UsageError
 from steelyard.frozen import frozen
 from steelyard.loading.own_metrics import load_metrics
 from steelyard.metrics.expressions import EVERY, FACTORS, Gate, parse_gate, parse_metric
-from steelyard.metrics.registry import CORRECTED
+from steelyard.metrics.figures import Figures
 from steelyard.records import RunHeader, RunState, Signature, Verdict
 from steelyard.stats.change_points import METHOD, ChangePoint, Series, find_change_points
 from steelyard.stats.intervals import Estimate
@@ -277,7 +276,7 @@ class _Read:
     """A run with its figures."""
 
     header: RunHeader
-    summary: Summary | None
+    figures: Figures | None
     run: HistoryRun
 
 
@@ -305,8 +304,13 @@ def read_history(store: Store, suite: str, wanted: Wanted = Wanted()) -> History
     headers = _of_target(headers, wanted.target)
     shown = headers[: wanted.last] if wanted.last else headers
     factors = {wanted.by, *(gate.factor or "" for gate in asked.values())} - {"", CODE}
-    reader = _Reader(store, headers, asked, factors)
-    results = sorted(map(reader.read, shown), key=lambda item: (item.run.answered_at, item.header.created_at))
+    codes = wanted.by == CODE
+    reader = _Reader(store, headers, asked)
+    figures = figures_of(store, shown, None if codes else reader.names, factors)
+    results = sorted(
+        (reader.read(header, figures.get(header.id)) for header in shown),
+        key=lambda item: (item.run.answered_at, item.header.created_at),
+    )
     trended = [item for item in results if not item.run.left_out]
     marks = marks_between([item.header for item in trended], [item.run.answered_at for item in trended])
     names = [name for name in asked if name in wanted.metrics] or ["average", "pass_rate"]
@@ -328,7 +332,7 @@ def read_history(store: Store, suite: str, wanted: Wanted = Wanted()) -> History
         grouped=tuple(replace(trend, changes=named[trend.metric]) for trend in grouped),
         by=wanted.by,
         n_groups=n_groups,
-        passing=newest.summary.passing if newest.summary else "",
+        passing=(newest.header.suite.get("passing") or {}).get("text", "") if newest.figures is not None else "",
         best_band="" if reader.best_band is None else reader.best_band.name,
         method=METHOD,
         criteria=tuple(criteria_marks([item.header for item in results])),
@@ -371,8 +375,8 @@ def _no_runs(store: Store, suite: str) -> str:
 class _Reader:
     """Reads runs with the figures that were asked for."""
 
-    def __init__(self, store: Store, headers: Sequence[RunHeader], asked: dict[str, Gate], factors: set[str]) -> None:
-        self._store, self._asked, self._factors = store, asked, factors
+    def __init__(self, store: Store, headers: Sequence[RunHeader], asked: dict[str, Gate]) -> None:
+        self._asked = asked
         self._by_id = {header.id: header for header in headers}
         # However often answers were scored, they are one reading: the newest.
         self._newest = {origin(header, self._by_id): header.id for header in reversed(headers) if is_reading(header)}
@@ -383,13 +387,18 @@ class _Reader:
         for lock in baselines(store, headers[0].suite_name):
             self._locks.setdefault(lock.run_id, []).append(lock.name)
 
-    def read(self, header: RunHeader) -> _Read:
-        summary = self._summary(header)
-        figures = {} if summary is None else {name: _figure(gate, summary) for name, gate in self._asked.items()}
+    @property
+    def names(self) -> set[str]:
+        """The figures that are read of every run."""
+        asked = {gate.of.filled(gate.names) for gate in self._asked.values()}
+        return asked | {"cost.total"} | ({f"band.{self.best_band.name}"} if self.best_band else set())
+
+    def read(self, header: RunHeader, known: Figures | None) -> _Read:
+        figures = {} if known is None else {name: _figure(gate, known) for name, gate in self._asked.items()}
         average = figures.get("average", Estimate(None, 0, header.n_planned))
         # A highest band that begins elsewhere is another figure, whatever its name.
         own = _highest_band(header)
-        best = None if summary is None or not own or own != self.best_band else summary.overall.bands.get(own.name)
+        best = None if known is None or not own or own != self.best_band else known.slice()[f"band.{own.name}"]
         run = HistoryRun(
             run_id=header.id,
             answered_at=self._answered_at(header),
@@ -402,18 +411,9 @@ class _Reader:
             rescored_from=answers_from(header),
             baselines=tuple(self._locks.get(header.id, ())),
             target=target_name(header),
-            cost=None if summary is None else summary.overall.totals.get("cost"),
+            cost=None if known is None else known.slice()["cost.total"],
         )
-        return _Read(header, summary, run)
-
-    def _summary(self, header: RunHeader) -> Summary | None:
-        """What was kept when the run ended; computed again for a run that keeps nothing that can be read."""
-        retained = stored_summary(header.summary, self._factors)
-        if any(gate.pattern == CORRECTED for gate in self._asked.values()) and header.state is RunState.ENDED:
-            retained = None  # labels may have come since
-        if retained is not None or header.state is not RunState.ENDED:
-            return retained
-        return summarise_stored(self._store, header.id, header.description, only_for_gates=True)
+        return _Read(header, known, run)
 
     def _answered_at(self, header: RunHeader) -> float:
         return self._by_id.get(origin(header, self._by_id), header).created_at
@@ -445,11 +445,8 @@ def _highest_band(header: RunHeader) -> Band | None:
     return next(iter(header.description.bands), None)
 
 
-def _figure(gate: Gate, summary: Summary) -> Estimate:
-    if gate.factor is None:
-        return measure(gate, summary.overall, summary)
-    results = [item for item in summary.slices.get(gate.factor, ()) if item.name == gate.slice]
-    return measure(gate, results[0], summary) if results else Estimate(None, 0)
+def _figure(gate: Gate, figures: Figures) -> Estimate:
+    return measure(gate, figures.slice(gate.factor or "", gate.slice or ""))
 
 
 def _trend(
@@ -480,11 +477,12 @@ def _groups(
     if not wanted.by:
         return [], 0
     if wanted.by == CODE:
-        every = dict.fromkeys(code for run in runs if run.summary for code in run.summary.overall.findings)
+        found = [run.figures.slice().counts("findings.<code>") for run in runs if run.figures]
+        every = dict.fromkeys(code for counts in found for code in counts)
         results = [_code_trend(code, runs) for code in sorted(every)]
     else:
         metric = next((name for name in names if asked[name].factor is None), "average")
-        of = [run.summary.slices.get(wanted.by, []) if run.summary else [] for run in runs]
+        of = [run.figures.slices(wanted.by) if run.figures else [] for run in runs]
         every = dict.fromkeys(part.name for parts in of for part in parts)
         results = [_slice_trend(wanted.by, name, metric, runs) for name in every]
     results = [trend for trend in results if any(value.value is not None for value in trend.values)]
@@ -501,7 +499,7 @@ def _code_trend(code: str, runs: Sequence[_Read]) -> Trend:
     metric = f"findings.{code}.rate"
 
     def rate(read: _Read) -> Estimate:
-        return _figure(gate, read.summary) if read.summary else Estimate(None, 0)
+        return _figure(gate, read.figures) if read.figures else Estimate(None, 0)
 
     gate = parse_metric(f"findings.{quoted}.rate")
     return _trend(metric, code, gate, runs, rate)
@@ -511,7 +509,7 @@ def _slice_trend(factor: str, name: str, metric: str, runs: Sequence[_Read]) -> 
     gate = replace(parse_metric(metric), factor=factor, slice=name)
 
     def value(read: _Read) -> Estimate:
-        return _figure(gate, read.summary) if read.summary else Estimate(None, 0)
+        return _figure(gate, read.figures) if read.figures else Estimate(None, 0)
 
     return _trend(f"{factor}.{name}.{metric}", name, gate, runs, value)
 

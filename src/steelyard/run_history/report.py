@@ -7,9 +7,9 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from steelyard.analysis.summary import stored_summary
 from steelyard.analysis.target import target_name
 from steelyard.decide.baselines import BaselineDrift
+from steelyard.metrics.figures import Figures
 from steelyard.records import RunHeader
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
@@ -29,7 +29,7 @@ _LONGEST_BAND = 12
 _LONGEST_TARGET = 24
 FORMAT = "steelyard.history/1"
 _MOST_RUNS = 40
-_OF_BASELINES = ("average", "pass_rate")
+OF_BASELINES = ("average", "pass_rate")
 _MAIN = {"average": "Average", "median": "Median", "pass_rate": "Pass rate"}
 
 
@@ -57,22 +57,23 @@ def data(history: History) -> dict[str, Any]:
     return {"format": FORMAT} | encode_object(history) | {"runs": listed, "charts": charts}
 
 
-def baseline_document(entry: BaselineEntry, header: RunHeader, drift: Sequence[BaselineDrift] = ()) -> doc.Document:
+def baseline_document(
+    entry: BaselineEntry, header: RunHeader, figures: Figures | None, drift: Sequence[BaselineDrift] = ()
+) -> doc.Document:
     """What a baseline stands for: the lock, the run behind it, its figures, how far they are from those of earlier
     locks, and its signature."""
     forced = " by force" if entry.forced else ""
-    summary = stored_summary(header.summary)
     rows = [
         ("Run", f"{header.id}, {fmt.when(header.created_at)}"),
         ("Verdict", header.verdict.value if header.verdict else "none: no gates"),
         ("Target", target_name(header)),
     ]
-    if summary is not None:
-        overall = summary.overall
+    if figures is not None:
+        overall, passing = figures.slice(), (header.suite.get("passing") or {}).get("text", "")
         rows += [
-            ("Average", fmt.with_base(overall.average)),
-            ("Median", fmt.with_base(overall.median)),
-            ("Pass rate", fmt.pass_rate(overall.pass_rate, summary.passing)),
+            ("Average", fmt.with_base(overall["average"])),
+            ("Median", fmt.with_base(overall["median"])),
+            ("Pass rate", fmt.pass_rate(overall["pass_rate"], passing)),
         ]
     rows.append(("Locked", f"{fmt.when(entry.made_at)}{forced} by {entry.made_by}"))
     rows += [("Reason", entry.reason)] if entry.reason else []
@@ -82,11 +83,10 @@ def baseline_document(entry: BaselineEntry, header: RunHeader, drift: Sequence[B
     return doc.Document(title, [doc.Facts(rows), suspect], footer=(signature_line(header),))
 
 
-def baseline_data(header: RunHeader) -> dict[str, Any]:
+def baseline_data(header: RunHeader, figures: Figures | None) -> dict[str, Any]:
     """The run behind a baseline as plain data."""
-    summary = stored_summary(header.summary)
-    figures = dict.fromkeys(_OF_BASELINES) if summary is None else picked(summary.overall, *_OF_BASELINES)
-    return picked(header, "verdict", "state", "suspect", "created_at", "target") | figures
+    named = {name: None if figures is None else encode(figures.slice()[name]) for name in OF_BASELINES}
+    return picked(header, "verdict", "state", "suspect", "created_at", "target") | named
 
 
 def runs(history: History) -> doc.Table:

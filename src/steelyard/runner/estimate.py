@@ -7,16 +7,17 @@ from functools import reduce
 from itertools import islice
 from typing import Any
 
-from steelyard.analysis.summary import stored_summary
+from steelyard.analysis.stored import figures_of
 from steelyard.engine.plan import Plan, Planned, RunOptions
 from steelyard.frozen import frozen
 from steelyard.loading.chosen_judge import models_of
+from steelyard.metrics.figures import WHOLE_RUN, Figures
 from steelyard.records import RunHeader, RunState, TargetFacts
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.scoring.base import models_asked
-from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Store
+from steelyard.store.figures import SliceKey
 from steelyard.suite.judge import MODELS, JudgeModel
 from steelyard.suite.models import SuiteModel, Variant
 from steelyard.suite.prices import FILE, Price, Prices, price_of, read_prices
@@ -113,7 +114,10 @@ def estimate_run(suite: SuiteModel, store: Store | None, options: RunOptions) ->
     if not getattr(target, "makes_no_calls", False):
         identity = TargetFacts.from_data(target.identity())
         same = [run for run in earlier if run.target.model == identity.model]
-        parts = [_variant(suite, target, variant, plan, asked, same, prices) for variant in plan.variants]
+        figures = {} if store is None else figures_of(store, same, _OF_CALLS, ["variant"])
+        parts = [
+            _variant(suite, target, variant, plan, asked, list(figures.values()), prices) for variant in plan.variants
+        ]
     lengths = [part.tokens_out.times(1 / part.calls) for part in parts]
     most = [item.high for item in lengths if item.high is not None]
     answer = Range(min((item.low for item in lengths), default=0.0), max(most) if most else None)
@@ -126,19 +130,20 @@ def estimate_run(suite: SuiteModel, store: Store | None, options: RunOptions) ->
     return RunEstimate(suite.name, sum(part.calls for part in parts), tuple(parts), total, tuple(without))
 
 
+_OF_CALLS = ("tokens.in", "tokens.out", "cost.total")
+
+
 def _variant(
     suite: SuiteModel,
     target: Target,
     variant: Variant,
     plan: Plan,
     asked: Iterable[Planned],
-    earlier: list[RunHeader],
+    earlier: list[Figures],
     prices: Prices,
 ) -> PartEstimate:
     settings, calls = suite.target.settings, plan.n // len(plan.variants)
-    sent, received, cost = (
-        _around(_means(earlier, variant.name, name)) for name in ("tokens_in", "tokens_out", "cost")
-    )
+    sent, received, cost = (_around(_means(earlier, variant.name, name)) for name in _OF_CALLS)
     basis = [fmt.counted(len(earlier), "earlier run")] if sent or received or cost else []
     model = price = None
     if suite.target.kind in MODELS:
@@ -161,13 +166,10 @@ def _variant(
     )
 
 
-def _means(runs: Iterable[RunHeader], variant: str, name: str) -> list[float]:
+def _means(runs: Iterable[Figures], variant: str, name: str) -> list[float]:
     """What a call of each run reported on average, of those that reported it at all."""
-    summaries = [summary for run in runs if (summary := stored_summary(run.summary, ("variant",)))]
-    parts = [
-        {part.name: part for part in item.slices.get("variant", [])}.get(variant, item.overall) for item in summaries
-    ]
-    totals = [part.totals.get(name, Estimate(None, 0)) for part in parts]
+    of = SliceKey("variant", variant)
+    totals = [run.at(of if of in run.planned else WHOLE_RUN)[name] for run in runs]
     return [total.value / total.n for total in totals if total.value is not None and total.n]
 
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 from steelyard import __version__
 from steelyard.analysis.model import Summary
 from steelyard.analysis.repeats import MOST_CELLS
-from steelyard.analysis.summary import summarise_stored, summary_data
+from steelyard.analysis.stored import basis_of, stored_form
+from steelyard.analysis.summary import summarise_stored
 from steelyard.decide.baselines import Reference, held_against, runs_held_against, stored
 from steelyard.decide.gates import Decision
 from steelyard.decide.provenance import with_provenance
@@ -500,13 +501,11 @@ def finish(
         basic = judge.model_copy(update={"mode": Mode.BASIC})
         header = replace(header, suite=header.description.model_copy(update={"judge": basic}).data())
         summary = summarise_stored(store, header.id, header.description, header=header)
-    typical = summary.overall.latency.get("p50")
+    typical = summary.overall["latency.p50"]
     hints = () if summary.latency is None else summary.latency.hints
     doubts = judge_doubts(header, summary, differ=health.answers_differ)
     usual = _usual_latency(store, header)
-    complaints = health.complaints(
-        typical.value if typical else None, usual, header.suite, lambda: store.cases(header.id)
-    )
+    complaints = health.complaints(typical.value, usual, header.suite, lambda: store.cases(header.id))
     suspect = (*broken_judge_limits(store, header), *complaints, *doubts, *hints)
     state = RunState.ENDED if finished else RunState.INTERRUPTED
     ended = replace(header, state=state)
@@ -523,17 +522,23 @@ def finish(
             with_provenance(store, header, runs_held_against(store, header, reference)),
             owner=None,
             against=stored(relative, reference),
+            all_cached=finished and is_all_cached(summary),
         ),
         state=state,
         ended_at=time.time(),
         suspect=suspect,
         verdict=decision.verdict,
-        summary=summary_data(summary),
     )
     if finished:
         store.forget_journal(header.id)
-    store.update_run(header)
+    store.update_run(header, stored_form(summary, basis_of(store, header)))
     return Result(header, summary, decision)
+
+
+def is_all_cached(summary: Summary) -> bool:
+    """Whether every answer came from the cache: such a run is an earlier run's reading, and no new one."""
+    reused = summary.reused
+    return reused is not None and 0 < reused.answers <= reused.cached
 
 
 def _rescored(a: ComparedRun, b: ComparedRun) -> ComparedRun:

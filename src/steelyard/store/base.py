@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from steelyard.store.contents import Contents
+    from steelyard.store.figures import Figure, StoredSummary
     from steelyard.store.logs import AlertRecord, BaselineEntry, Delivery
     from steelyard.store.ownership import Lease
     from steelyard.store.paging import Page
@@ -309,8 +310,26 @@ class Store(Protocol):
         """`lost` is called, from another thread, when another process has taken over the run meanwhile."""
         ...
 
-    def update_run(self, header: RunHeader) -> None:
-        """Replace a run's header while it is running; refused once it has ended. Without an owner it is let go."""
+    def update_run(self, header: RunHeader, summary: StoredSummary | None = None) -> None:
+        """Replace a run's header, and with it the summary, while it is running; refused once it has ended.
+
+        Without an owner it is let go.
+        """
+        ...
+
+    def keep_summary(self, run_id: str, summary: StoredSummary) -> None:
+        """Replace the summary of a run, which its samples and labels give."""
+        ...
+
+    def summary(self, run_id: str) -> StoredSummary | None:
+        """The summary that was stored when the run ended; None of a run that has none."""
+        ...
+
+    def figures(
+        self, run_ids: Sequence[str], names: Collection[str] | None = None, factors: Collection[str] | None = ("",)
+    ) -> dict[str, list[Figure]]:
+        """The stored figures of those runs that have any: all or those of some names, of the whole run or of the
+        slices by some factors (None: all)."""
         ...
 
     def add_samples(
@@ -537,6 +556,7 @@ class SnapshotFormat(Protocol):
         """What a document holds; UsageError when it is no such snapshot."""
         ...
 
-    def write(self, header: RunHeader, samples: Iterable[tuple[Sample, Case]]) -> Any:
-        """A run as a document; `header.options.original` is what was `stored` of the one it came from."""
+    def write(self, header: RunHeader, summary: Any, samples: Iterable[tuple[Sample, Case]]) -> Any:
+        """A run as a document; `summary` is its `steelyard.Summary`, and `header.options.original` what was `stored` of
+        the document that it came from."""
         ...

@@ -195,8 +195,8 @@ def _form_of(hint: Any) -> _Form:
         return _union(args)
     if origin is tuple:
         return _sequence(_form_of(args[0])) if args[1:] == (...,) else _fixed([_form_of(arg) for arg in args])
-    if origin in (dict, Mapping):
-        return _mapping(args[1])
+    if origin in (list, dict, Mapping):
+        return _listed(_form_of(args[0])) if origin is list else _mapping(*args)
     if hasattr(hint, "from_data"):
         return _Form({"type": "object"}, lambda value: value.to_data(), hint.from_data)
     if issubclass(hint, StrEnum):
@@ -238,6 +238,22 @@ def _sequence(item: _Form) -> _Form:
     )
 
 
+def _listed(item: _Form) -> _Form:
+    """The same of a list."""
+    form, decode = _sequence(item), item.decode
+    return _Form(form.schema, form.encode, None if decode is None else lambda data: [decode(item) for item in data])
+
+
+def _numbered(form: _Form) -> _Form:
+    """A mapping whose keys are whole numbers, which JSON writes as text."""
+    encode, decode = form.encode or dict, form.decode or dict
+    return _Form(
+        form.schema,
+        lambda value: encode({str(key): item for key, item in value.items()}),
+        lambda data: {int(key): item for key, item in decode(data).items()},
+    )
+
+
 def _fixed(items: list[_Form]) -> _Form:
     # Numbers in plain form: a scorer may give those of numpy, which no other JSON writer knows.
     ways = [_float if form is _FLOAT else form.encode for form in items]
@@ -259,7 +275,9 @@ def _float(value: Any) -> Any:
     return float(value) if math.isfinite(value) else _NOTHING
 
 
-def _mapping(hint: Any) -> _Form:
+def _mapping(key: Any, hint: Any) -> _Form:
+    if key is int:
+        return _numbered(_mapping(str, hint))
     form = _form_of(hint)
     way, read, isfinite = form.encode, form.decode, math.isfinite
     schema = {"type": "object"} | ({"additionalProperties": form.schema} if form.schema else {})
@@ -290,6 +308,10 @@ class _Part:
         return values.count(self.default) == len(values) if self.default or self.default is None else not any(values)
 
 
+KNOWN: dict[str, Any] = {}
+"""What hints of fields may name besides what their module imports when it runs."""
+
+
 class _Codec:
     """How the records of one class are written.
 
@@ -298,7 +320,7 @@ class _Codec:
 
     def __init__(self, record: type[Any]) -> None:
         self._record = record
-        hints = get_type_hints(record, include_extras=True)
+        hints = get_type_hints(record, localns=KNOWN, include_extras=True)
         self.parts = [
             # What may be None, and is so by default, is left out instead.
             _Part(

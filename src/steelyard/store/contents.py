@@ -26,10 +26,10 @@ import numpy as np
 
 from steelyard.frozen import frozen, slotted
 from steelyard.store.base import Checks, Columns
-from steelyard.store.codec import from_stored, to_json, to_stored
+from steelyard.store.codec import from_stored, to_stored
 from steelyard.store.columns import PackedTexts
 from steelyard.store.databases import Session, in_pieces, placeholders
-from steelyard.store.packing import pack_bytes, pack_text, unpack_bytes, unpack_text
+from steelyard.store.packing import pack_bytes, unpack_bytes, unpack_text
 from steelyard.store.samples import case_from
 from steelyard.suite.case import Case
 
@@ -226,30 +226,6 @@ def _answer_digest(status: int | None, text: str) -> int:
     digest = hashlib.blake2b(f"{status}\0{text}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
     # 0 stands for none.
     return int.from_bytes(digest, "big") or 1
-
-
-# ---- what the summary of a run lists case by case: most of it, and nothing that is queried
-
-
-_WITH_CELLS = ("latency", "checks", "stability")
-
-
-def without_cells(summary: dict[str, Any] | None) -> tuple[dict[str, Any] | None, bytes | None]:
-    """A summary with empty lists in the place of long ones, and those, packed; None where they are not long."""
-    parts = {part: (summary or {}).get(part) for part in _WITH_CELLS}
-    cells = {part: data["cells"] for part, data in parts.items() if isinstance(data, dict) and data.get("cells")}
-    packed = pack_text(to_json(cells))
-    if summary is None or packed is None:
-        return summary, None
-    return summary | {part: summary[part] | {"cells": []} for part in cells}, packed
-
-
-def with_cells(summary: dict[str, Any] | None, packed: bytes | None) -> dict[str, Any] | None:
-    """The summary back from `without_cells`."""
-    if summary is not None and packed is not None:
-        for part, cells in json.loads(unpack_bytes(bytes(packed))).items():
-            summary[part]["cells"] = cells
-    return summary
 
 
 # ---- columns as whole arrays

@@ -23,7 +23,7 @@ from steelyard.store.sql import SqlStore
 
 OF_A_RUN = (
     *("layouts", "calls", "answers", "judge_calls", "samples", "findings", "tags", "judgements"),
-    *("claims", "checks", "items", "journal", "stored_columns"),
+    *("claims", "checks", "items", "journal", "stored_columns", "figures", "summaries"),
 )
 """The tables with a run's rows, each after those that it refers to."""
 REST = (
@@ -39,7 +39,8 @@ REST = (
 )
 NOT_COPIED = ("commits", "deletions", "migrations")
 """What a store keeps of itself."""
-_DERIVED = "stored_columns"
+_DERIVED = ("stored_columns", "figures", "summaries")
+"""What the other tables give: it is copied and not compared."""
 _PIECE = 1_000
 _RUNS = ("run", "call_run", "judge_run", "other_run", "opened_run", "seen_run", "closed_run")
 _REFERENCES = dict.fromkeys(_RUNS, "runs") | {"alert": "alerts", "label": "labels"}
@@ -182,7 +183,7 @@ def _write_run(
         names = reads.columns(table)
         places = [at for at, name in enumerate(names) if name in _RUNS]
         for rows in _rows_of(reads, table, names, run, ids):
-            if table != _DERIVED:
+            if table not in _DERIVED:
                 for item in rows:
                     digest.add(table, item)
             writes.insert(table, names, [_replaced(item, places, numbers) for item in rows])
@@ -197,7 +198,7 @@ def _run_digest(session: Session, run: int) -> _Digest:
         for case in rows:
             digest.add("cases", case)
     for table in OF_A_RUN:
-        if table != _DERIVED:
+        if table not in _DERIVED:
             for rows in _rows_of(session, table, session.columns(table), run, ids):
                 for row in rows:
                     digest.add(table, row)

@@ -38,7 +38,7 @@ SELECT sum({size}) FROM cases WHERE (id, hash) IN (
 _CASES_OF = "SELECT DISTINCT case_id, case_hash FROM samples WHERE run = ? AND seq BETWEEN ? AND ?"
 _USED = "SELECT DISTINCT case_id, case_hash FROM samples WHERE run IN ({runs}) AND case_id IN ({cases})"
 _ALERT_RUNS = ("opened_run", "seen_run", "closed_run")
-_KEYS = {"layouts": "number", "journal": "key", "stored_columns": "name"}
+_KEYS = {"layouts": "number", "journal": "key", "stored_columns": "name", "figures": "metric", "summaries": "run"}
 """What tells the rows of a run apart in a table; in all others it is `seq`."""
 _FIRST_STEP, _MIN_STEP, _MAX_STEP = 100, 5, 5_000
 """Rows per transaction; `samples` and what belongs to them have several rows per `seq`."""

@@ -13,8 +13,7 @@ def is_reading(header: RunHeader) -> bool:
 
 def all_cached(header: RunHeader) -> bool:
     """Whether every answer of an ended run came from the cache: it is an earlier run's reading, and no new one."""
-    reused = (header.summary or {}).get("reused")
-    return isinstance(reused, dict) and 0 < reused.get("answers", 0) <= reused.get("cached", 0)
+    return header.options.all_cached
 
 
 def is_partial(header: RunHeader) -> bool:

@@ -3,7 +3,6 @@ depend on. Nothing here takes longer in a store of many large runs."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -19,9 +18,7 @@ _STILL_COMING = 5_000
 _AT_ONCE = 100_000
 _COUNT = "SELECT count(*) FROM samples WHERE run = ?"
 _NEWEST = "ORDER BY created_at DESC, number DESC"
-_BEGINNING = 40_000
-"""Characters of a summary, which begins with the figures of the whole run; its slices may be ten times as long."""
-_HEADER = ", ".join("NULL" if name == "summary" else name for name in columns_of(RunHeader))
+_HEADER = ", ".join(columns_of(RunHeader))
 _SUITES = "SELECT suite_name, count(*), max(created_at) FROM runs GROUP BY suite_name ORDER BY 3 DESC, 1"
 _OF_EACH = f"""
 SELECT number FROM (
@@ -36,16 +33,15 @@ _CASES = """
 SELECT id, substr(content, 1, ?) FROM cases WHERE id BETWEEN ? AND ?
 AND (id, hash) IN (SELECT case_id, case_hash FROM samples WHERE run = ? AND case_id BETWEEN ? AND ?) ORDER BY id, hash
 """
-_DECODER = json.JSONDecoder()
 _Result = TypeVar("_Result")
 
 
-_OF_SUITES = ("n_cases", "repeats", "usual_repeats", "variants")
+_OF_SUITES = ("n_cases", "repeats", "usual_repeats", "variants", "passing")
 
 
 class RunsTable:
-    """The runs of a database, newest first. Headers come with no more of the suite than who judged, and of the summary
-    than the figures of the whole run; those of runs that have ended are remembered."""
+    """The runs of a database, newest first. Headers come with no more of the suite than who judged, how much of it a
+    run is and when a sample passes; those of runs that have ended are remembered."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -134,11 +130,10 @@ class RunsTable:
         wanted = list(numbers)
         headers: dict[int, RunHeader] = {}
         for piece in in_pieces([number for number in wanted if number not in self._headers]):
-            columns = f"number, substr(summary, 1, {_BEGINNING}), {_HEADER}"
-            sql = f"SELECT {columns} FROM runs WHERE number IN ({placeholders(piece)})"  # noqa: S608
-            for number, beginning, *row in session.execute(sql, piece):
+            sql = f"SELECT number, {_HEADER} FROM runs WHERE number IN ({placeholders(piece)})"  # noqa: S608
+            for number, *row in session.execute(sql, piece):
                 header = from_row(RunHeader, row)
-                headers[number] = replace(header, suite=_brief(header.suite), summary=_whole_run(beginning))
+                headers[number] = replace(header, suite=_brief(header.suite))
         if len(self._headers) > _MOST_HEADERS:
             self._headers.clear()
         self._headers |= {number: header for number, header in headers.items() if header.state is RunState.ENDED}
@@ -157,25 +152,7 @@ def _number(session: Session, sql: str, *values: Any) -> int:
 
 
 def _brief(suite: dict[str, Any]) -> dict[str, Any]:
-    """Of a suite, who judges and how much of it a run is."""
+    """Of a suite, who judges, how much of it a run is and when a sample passes."""
     judge = suite.get("judge")
     judges = {"judge": {"members": judge.get("members") or []}} if isinstance(judge, dict) else {}
     return judges | {name: suite[name] for name in _OF_SUITES if name in suite}
-
-
-def _whole_run(beginning: str | None) -> dict[str, Any] | None:
-    """The main figures of the whole run, as `stored_summary` reads them; None where a summary does not begin so."""
-    try:
-        passing, overall = (_value_of(name, beginning or "") for name in ("passing", "overall"))
-        figures = {name: value for name, value in overall.items() if not isinstance(value, dict) or "value" in value}
-    except (ValueError, AttributeError):
-        return None
-    return {"passing": passing, "overall": figures}
-
-
-def _value_of(name: str, beginning: str) -> Any:
-    """What stands under a name, whatever comes after it. In a text, the quotes around the name would be escaped."""
-    _, named, rest = beginning.partition(f'"{name}":')
-    if not named:
-        raise ValueError(name)
-    return _DECODER.raw_decode(rest)[0]

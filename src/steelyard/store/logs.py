@@ -88,7 +88,7 @@ def run_behind(session: Session, name: str) -> str | None:
 # ---- runs as the reports of later ones count them, and what is left of those that were deleted
 
 
-_WITHOUT = {"suite": "'{}'", "summary": "NULL"}
+_WITHOUT = {"suite": "'{}'"}
 _OF_TARGET = f"""
 SELECT {", ".join(_WITHOUT.get(name, name) for name in columns_of(RunHeader))} FROM runs
 WHERE target_digest = ? ORDER BY number

@@ -16,6 +16,7 @@ from steelyard.errors import StoreError
 from steelyard.frozen import frozen
 from steelyard.store.codec import Row, columns_of, decode, encode, from_row, from_stored, to_json, to_row, to_stored
 from steelyard.store.databases import Database, Session
+from steelyard.suite.case import digest
 
 RANDOM, DISAGREEMENT, PRECISION, ASKED = "random", "disagreement", "precision", "asked"
 """How an item was drawn: at random, because judges disagree on it, at random within what the judge passes or not so
@@ -392,6 +393,14 @@ class PeopleTables:
         compared = 0 if queue.other_run_id is None else self._number_of(session, queue.other_run_id)
         return self._number_of(session, queue.run_id), compared, int(queue.of_cases)
 
+    def said_of(self, run_id: str) -> str:
+        """A digest of all that people said of a run, and of its queues; "" while there is nothing."""
+
+        with self._database.reading() as session:
+            run = self._number_of(session, run_id)
+            rows = [list(row) for sql in _SAID for row in session.execute(sql, (run,))]
+        return digest(rows) if rows else ""
+
     def _locked(self, session: Session, queue: Queue) -> tuple[int, int, int]:
         """The numbers of a queue that is locked: two people who ask at once are served one after the other."""
         numbers, run = self._numbers(session, queue), queue.run_id
@@ -408,6 +417,11 @@ def _end_lease(session: Session, queue: tuple[int, ...], place: Place, label: in
     session.execute(sql, (*queue, place.position, to_stored(person_key(place.person))))
 
 
+_SAID = (
+    "SELECT number, kind, value, drawn, withdrawn_at FROM labels WHERE run = ? ORDER BY number",
+    "SELECT case_id, variant, repeat, round, drawn, label FROM label_queue WHERE run = ? ORDER BY 1, 2, 3, 4, 5, 6",
+    "SELECT content FROM label_plans WHERE run = ? ORDER BY other_run, of_case",
+)
 _UNPLACED = f"""
 SELECT number, case_id, variant, repeat, round, person, drawn FROM labels l
 WHERE run = ? AND coalesce(other_run, 0) = ? AND of_case = ? AND withdrawn_at IS NULL AND kind = ?

@@ -7,8 +7,9 @@ should touch few pages.
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -382,9 +383,9 @@ END $$"""  # noqa: S608 - our own words
 
 
 class Executes(Protocol):
-    """Anything that runs one statement."""
+    """Anything that runs one statement, with values for its question marks."""
 
-    def __call__(self, sql: str, /) -> Any: ...
+    def __call__(self, sql: str, values: Sequence[Any] = (), /) -> Any: ...
 
 
 Migration = Callable[[Executes, Dialect], None]
@@ -533,6 +534,58 @@ def m007_deletions(execute: Executes, dialect: Dialect) -> None:
     execute(function.replace("CREATE", "CREATE OR REPLACE").replace("BEGIN", f"BEGIN {body}"))
 
 
+_FIGURES = """
+CREATE TABLE figures (
+    run INTEGER NOT NULL,
+    factor {key_text} NOT NULL,
+    metric {key_text} NOT NULL,
+    slice {key_text} NOT NULL,
+    position INTEGER NOT NULL,
+    pattern TEXT NOT NULL,
+    names TEXT NOT NULL,
+    value {real},
+    n {big} NOT NULL,
+    n_missing {big} NOT NULL,
+    low {real},
+    high {real},
+    numerator {big},
+    denominator {big},
+    more TEXT,
+    PRIMARY KEY (run, factor, metric, slice)
+){clustered};
+CREATE TABLE summaries (
+    run INTEGER NOT NULL PRIMARY KEY,
+    lists TEXT,
+    packed {blob},
+    basis TEXT NOT NULL
+)
+"""
+
+
+def m008_figures(execute: Executes, dialect: Dialect) -> None:
+    """A run's figures as rows and its summary's lists, in the place of one JSON document; runs that have ended get them
+    when they are next looked at."""
+    for statement in _FIGURES.split(";"):
+        execute(statement.strip().format(**asdict(dialect)))
+    for table in ("figures", "summaries"):
+        _guard_ended(execute, dialect, table, "UPDATE")
+    # That all answers came from the cache is one of the run's facts now: for once, those of ended runs change.
+    sqlite = dialect.name == "sqlite"
+    execute("DROP TRIGGER runs_update_guard" if sqlite else "ALTER TABLE runs DISABLE TRIGGER runs_guard")
+    for number, summary, options in execute("SELECT number, summary, options FROM runs WHERE summary IS NOT NULL"):
+        reused = json.loads(summary).get("reused") or {}
+        if 0 < reused.get("answers", 0) <= reused.get("cached", 0):
+            facts = json.dumps(json.loads(options) | {"all_cached": True}, separators=(",", ":"))
+            execute("UPDATE runs SET options = ? WHERE number = ?", (facts, number))
+    for column in ("summary", "cells"):
+        execute(f"ALTER TABLE runs DROP COLUMN {column}")
+    if sqlite:
+        refuse = f"BEGIN SELECT RAISE(ABORT, '{_ENDED}'); END"
+        execute(f"CREATE TRIGGER runs_update_guard BEFORE UPDATE ON runs WHEN OLD.state = 'ended' {refuse}")
+    else:
+        execute("ALTER TABLE runs ENABLE TRIGGER runs_guard")
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     m001_initial,
     m002_people,
@@ -541,6 +594,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     m005_deleted_runs,
     m006_owners,
     m007_deletions,
+    m008_figures,
 )
 
 _MIGRATIONS_TABLE = """CREATE TABLE migrations (

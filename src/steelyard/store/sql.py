@@ -7,9 +7,8 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial, wraps
 from pathlib import Path
@@ -22,8 +21,24 @@ from steelyard.store.base import Checks, ClaimColumns, Columns, Hit, JudgedSampl
 from steelyard.store.codec import Row, columns_of, from_row, from_stored, to_json, to_row, to_stored
 from steelyard.store.columns import items_of, read_checks, read_claims, read_columns
 from steelyard.store.contents import Contents
-from steelyard.store.databases import OWN_FOLDER, Database, Duplicate, Session, SqliteDatabase, in_pieces
+from steelyard.store.databases import (
+    OWN_FOLDER,
+    Database,
+    Duplicate,
+    Session,
+    SqliteDatabase,
+    in_pieces,
+    placeholders,
+)
 from steelyard.store.excerpt import Excerpt, Repeat, judged_after, read_excerpts, read_repeats, spending_of
+from steelyard.store.figures import (
+    Figure,
+    StoredSummary,
+    keep_summary,
+    read_figures,
+    read_summary,
+    stored_summaries,
+)
 from steelyard.store.listing import RunsTable
 from steelyard.store.logs import AlertRecord, BaselineEntry, Delivery, OnlineReading
 from steelyard.store.ownership import Lease, Ownership, read_lease, taken
@@ -54,7 +69,7 @@ from steelyard.suite.case import Case, digest
 if TYPE_CHECKING:
     import numpy as np
 
-RUN_COLUMNS = (*columns_of(RunHeader), "target_digest", "cells")
+RUN_COLUMNS = (*columns_of(RunHeader), "target_digest")
 _OWNER = "UPDATE runs SET owner_token = ?, beats = beats + 1, seen_at = {now} WHERE id = ?"
 UPDATE_RUN = f"UPDATE runs SET {', '.join(f'{name} = ?' for name in RUN_COLUMNS)}, median_latency = ? WHERE number = ?"  # noqa: S608
 _SOME = {
@@ -193,19 +208,44 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
     def watched(self, run_id: str, lost: Callable[[RunTaken], None]) -> AbstractContextManager[None]:
         return self._ownership.watched(run_id, lost)
 
-    def update_run(self, header: RunHeader) -> None:
+    def update_run(self, header: RunHeader, summary: StoredSummary | None = None) -> None:
         self.database.outlasts = True
-        self._update_run(header)
+        self._update_run(header, summary)
         self._ownership.hold(header.id, header.options.owner)
         if header.state is RunState.ENDED:
             self.keep_columns(header.id)
 
     @_outlasting
-    def _update_run(self, header: RunHeader) -> None:
+    def _update_run(self, header: RunHeader, summary: StoredSummary | None) -> None:
         with self.database.writing() as session:
             run = self._open_run(session, header.id)
             self._set_owner(session, header)
+            if summary is not None:
+                keep_summary(session, run, summary)
             session.execute(UPDATE_RUN, (*run_row(header), median_latency(session, run, header), run))
+
+    @_outlasting
+    def keep_summary(self, run_id: str, summary: StoredSummary) -> None:
+        with self.database.writing() as session:
+            keep_summary(session, self._number(session, run_id), summary)
+
+    def summary(self, run_id: str) -> StoredSummary | None:
+        return self._read(lambda session: read_summary(session, self._number(session, run_id)))
+
+    def figures(
+        self, run_ids: Sequence[str], names: Collection[str] | None = None, factors: Collection[str] | None = ("",)
+    ) -> dict[str, list[Figure]]:
+        def read(session: Session) -> dict[str, list[Figure]]:
+            numbers: dict[int, str] = {}
+            for piece in in_pieces(map(to_stored, run_ids)):
+                sql = f"SELECT number, id FROM runs WHERE id IN ({placeholders(piece)})"  # noqa: S608
+                numbers |= {number: from_stored(run_id) for number, run_id in session.execute(sql, piece)}
+            results: dict[str, list[Figure]] = {numbers[number]: [] for number in stored_summaries(session, numbers)}
+            for number, figure in read_figures(session, numbers, names, factors):
+                results[numbers[number]].append(figure)
+            return results
+
+        return self._read(read)
 
     def keep_columns(self, run_id: str) -> None:
         """Keep the columns of a run that has ended, if it is large, so that reports and comparisons need not read its
@@ -630,14 +670,12 @@ def list_runs(session: Session, suite: str | None, limit: int | None) -> list[Ru
 
 def run_row(header: RunHeader) -> Row:
     """A header as a row of RUN_COLUMNS."""
-    summary, cells = contents.without_cells(header.summary)
-    return (*to_row(replace(header, summary=summary)), digest(header.target.to_data()), cells)
+    return (*to_row(header), digest(header.target.to_data()))
 
 
 def _header_from(row: Row) -> RunHeader:
     try:
-        header = from_row(RunHeader, row[:-2])
-        return replace(header, summary=contents.with_cells(header.summary, row[-1]))
+        return from_row(RunHeader, row[:-1])
     except (AttributeError, TypeError, ValueError) as error:
         raise StoreError(
             f"run {row[0]} was stored by a development version of Steelyard and cannot be read ({error}):"

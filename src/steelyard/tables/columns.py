@@ -14,17 +14,21 @@ from typing import Any, Literal
 
 import numpy as np
 
+from steelyard.analysis.stored import summary_of
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
+from steelyard.metrics.figures import Figures
 from steelyard.metrics.table import Table
 from steelyard.records import CheckState, Judgement, RunHeader
 from steelyard.stats.arrays import Array, distinct, translated
 from steelyard.store.codec import MARK, decode, from_stored, to_json, to_stored
 from steelyard.store.columns import Names
+from steelyard.store.databases import in_pieces
+from steelyard.store.figures import Figure
 from steelyard.store.packing import unpack_text
 from steelyard.store.sql import SqlStore
 
-NAMES = ("samples", "findings", "votes", "claims")
+NAMES = ("samples", "findings", "votes", "claims", "figures")
 PIECE = 20_000
 """Rows of a table that are handed on at a time."""
 SHORT = 200
@@ -80,12 +84,36 @@ def table_columns(
         raise UsageError(f"there is no table {name}: choose one of {', '.join(NAMES)}")
     if answers and name not in ("samples", "votes"):
         raise UsageError(f"the table {name} has no answers: they are with the samples, and judges' with the votes")
+    if name == "figures":
+        return _figures(summary_of(store, header).figures)
     samples = _Samples(store, header)
     if name == "samples":
         return _all_samples(samples, answers=answers)
     if name == "votes":
         return _votes(samples, answers=answers)
     return _findings(samples) if name == "findings" else _claims(samples)
+
+
+def _figures(figures: Figures) -> tuple[list[Field], Pieces]:
+    """Every figure of the run, a row each; those of the whole run have no factor and no slice."""
+    kinds: dict[str, Kind] = {"factor": "text", "slice": "text", "metric": "text", "value": "real"}
+    kinds |= {"n": "whole", "missing": "whole", "low": "real", "high": "real"}
+    kinds |= {"numerator": "whole", "denominator": "whole"}
+    fields = [Field(name, kind) for name, kind in kinds.items()]
+
+    def row(figure: Figure) -> tuple[Any, ...]:
+        of, item = figure.of, figure.estimate
+        names = (_utf8(of.factor) or None, _utf8(of.name) if of.factor else None, _utf8(figure.name))
+        return (*names, item.value, item.n, item.n_missing, item.low, item.high, item.numerator, item.denominator)
+
+    def pieces() -> Pieces:
+        for rows in in_pieces(map(row, figures.rows()), PIECE):
+            yield [
+                list(values) if field.kind == "text" else np.array(values, dtype=float)
+                for field, values in zip(fields, zip(*rows, strict=True), strict=True)
+            ]
+
+    return fields, pieces()
 
 
 def _utf8(text: str) -> str:

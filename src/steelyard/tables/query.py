@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from steelyard.analysis.stored import figures_of
 from steelyard.errors import MissingExtra, UsageError
 from steelyard.frozen import frozen
 from steelyard.store.headers import is_partial
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     import pyarrow
 
     from steelyard.records import RunHeader
+    from steelyard.stats.intervals import Estimate
     from steelyard.store.sql import SqlStore
 
 VIEWS = ("runs", *NAMES)
@@ -71,7 +73,7 @@ def answer_query(
             for name in VIEWS:
                 # A name that stands in a text or an alias only costs time.
                 if re.search(rf"\b{name}\b", sql, re.IGNORECASE):
-                    table = _runs(runs) if name == "runs" else _of_all(store, runs, name, answers=answers)
+                    table = _runs(store, runs) if name == "runs" else _of_all(store, runs, name, answers=answers)
                     connection.register(name, table)
             connection.execute("SET lock_configuration = true")
             reader = connection.sql(sql).to_arrow_reader(_FETCHED)
@@ -112,8 +114,13 @@ def _of_all(store: SqlStore, runs: Sequence[RunHeader], name: str, *, answers: b
     return pa.concat_tables(tables, promote_options="default")
 
 
-def _runs(runs: Sequence[RunHeader]) -> pyarrow.Table:
+def _runs(store: SqlStore, runs: Sequence[RunHeader]) -> pyarrow.Table:
     pa = arrow()
+    figures = figures_of(store, runs, ("average", "pass_rate"))
+
+    def of_run(run: RunHeader, name: str) -> Estimate | None:
+        return figures[run.id].slice()[name] if run.id in figures else None
+
     # DuckDB knows zones of time only with an extension.
     moment, figure = pa.timestamp("us"), pa.float64()
     columns: dict[str, tuple[Any, Callable[[RunHeader], Any]]] = {
@@ -125,9 +132,9 @@ def _runs(runs: Sequence[RunHeader]) -> pyarrow.Table:
         "verdict": (pa.string(), lambda run: run.verdict and run.verdict.value),
         "partial": (pa.bool_(), is_partial),
         "planned": (pa.int64(), lambda run: run.n_planned),
-        "n": (pa.int64(), lambda run: _figure(run, "average", "n")),
-        "average": (figure, lambda run: _figure(run, "average", "value")),
-        "pass_rate": (figure, lambda run: _figure(run, "pass_rate", "value")),
+        "n": (pa.int64(), lambda run: (item := of_run(run, "average")) and item.n),
+        "average": (figure, lambda run: (item := of_run(run, "average")) and item.value),
+        "pass_rate": (figure, lambda run: (item := of_run(run, "pass_rate")) and item.value),
         "suspect": (pa.list_(pa.string()), lambda run: list(run.suspect)),
         "scored_by": (pa.string(), lambda run: (run.options.imported and run.options.imported.tool) or None),
         "rescored_from": (pa.string(), lambda run: run.rescored_from),
@@ -141,8 +148,3 @@ def _runs(runs: Sequence[RunHeader]) -> pyarrow.Table:
 
 def _moment(at: float | None) -> datetime | None:
     return None if at is None else datetime.fromtimestamp(at, UTC).replace(tzinfo=None)
-
-
-def _figure(run: RunHeader, name: str, part: str) -> Any:
-    figure = ((run.summary or {}).get("overall") or {}).get(name)
-    return figure.get(part) if isinstance(figure, dict) else None

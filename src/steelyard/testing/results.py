@@ -123,7 +123,7 @@ class SuiteRun:
         return results
 
     def _in_a_line(self, report: Report) -> str:
-        average = report.summary.overall.average
+        average = report.summary.overall["average"]
         figure = f"average {fmt.percent(average.value)} {fmt.base(average.n, average.n_missing)}"
         if report.summary.passing:
             figure = f"pass rate {wording.pass_rate(report)}"

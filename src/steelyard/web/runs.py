@@ -15,10 +15,11 @@ from typing import Any
 from markupsafe import Markup
 from pydantic import Field
 
-from steelyard.analysis.summary import stored_summary
+from steelyard.analysis.stored import figures_of
 from steelyard.analysis.target import target_name
 from steelyard.decide.baselines import baselines
 from steelyard.errors import UsageError
+from steelyard.metrics.figures import Figures
 from steelyard.records import RunHeader, RunState
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
@@ -126,7 +127,11 @@ def _of_suite(
 ) -> dict[str, Any]:
     """Runs of a suite with their trend; what changed since the run before is known of runs in a row."""
     marks = _marks(headers) if in_a_row else {}
-    lines = [_line(store, header, held.get(header.id, []), marks.get(header.id, [])) for header in headers]
+    figures = figures_of(store, headers, ("pass_rate", "average"))
+    lines = [
+        _line(store, header, figures.get(header.id), held.get(header.id, []), marks.get(header.id, []))
+        for header in headers
+    ]
     label = next((line["figure"]["label"] for line in lines if line["figure"]), "Figure")
     # Answers that were scored again are in a trend once, as in the history.
     again = {line["rescored_from"] for line in lines}
@@ -148,12 +153,14 @@ def _marks(headers: Sequence[RunHeader]) -> dict[str, list[str]]:
     return marks
 
 
-def _line(store: SqlStore, header: RunHeader, held: list[str], changed: list[str]) -> dict[str, Any]:
+def _line(
+    store: SqlStore, header: RunHeader, figures: Figures | None, held: list[str], changed: list[str]
+) -> dict[str, Any]:
     """A run as a row."""
-    summary, figure = stored_summary(header.summary), None
-    if summary is not None:
-        overall = summary.overall
-        label, estimate = ("Pass rate", overall.pass_rate) if summary.passing else ("Average", overall.average)
+    figure = None
+    if figures is not None:
+        label, name = ("Pass rate", "pass_rate") if header.suite.get("passing") else ("Average", "average")
+        estimate = figures.slice()[name]
         figure = {"label": label, "estimate": estimate} if estimate.value is not None else None
     return {
         "id": header.id,

@@ -43,7 +43,7 @@ from steelyard.analysis.compare.judge_drift import identical as identical_answer
 from steelyard.analysis.compare.metrics import UNTOUCHED
 from steelyard.analysis.compare.model import Comparison, MetricChange, Moved
 from steelyard.analysis.compare.pairing import CommonCases, ComparedRun, no_variant_in_common
-from steelyard.analysis.explain import Computed, Contributing, Counted, Explanation
+from steelyard.analysis.explain import Contributing, Counted, Explanation
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
 from steelyard.stats.arrays import Array
@@ -104,7 +104,6 @@ def _full(portion: Portion) -> str:
 
 def explain_portion(attribution: Attribution, portion: Portion, terms: list[Terms]) -> Explanation:
     """The portion with what every reading adds to it, what moves it most first."""
-    total = float(sum(term.adds.sum() for term in terms))
     rows = [row for term in terms for row in _contributing(term)]
     rows.sort(key=lambda row: -abs(row.value))
     level = sum(len(term.adds) for term in terms) - len(rows)
@@ -119,8 +118,8 @@ def explain_portion(attribution: Attribution, portion: Portion, terms: list[Term
             message for message in (METHOD, portion.message, *reason_messages(attribution, portion.causes)) if message
         ),
         of="cases",
-        reported=change,
-        computed=Computed(total, change.n, change.n_missing, (("samples that contribute", float(len(rows))),)),
+        figure=change,
+        inputs=(("samples that contribute", float(len(rows))),),
         interval="over what each case adds",
         excluded=(Counted("contributes 0", level),) if level else (),
         noted=(),

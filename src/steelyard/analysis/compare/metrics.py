@@ -19,6 +19,7 @@ from steelyard.frozen import frozen
 from steelyard.metrics.expressions import parse_gate
 from steelyard.metrics.kinds import Aggregate, PairedRows
 from steelyard.metrics.registry import (
+    MEASURE,
     Compared,
     Contributions,
     Level,
@@ -52,6 +53,8 @@ _TABLES = {
     "extra": "extra",
 }
 """By group, the table that its figures are tested with; all others are those of the first."""
+_OF_TABLES = {*_TABLES, "headline", "bands", "components", "format", "failures", "expectations"}
+"""The groups that have tables of their own; a metric of any other is compared by what the registry says of it."""
 EXTRA = ("extra", "counts")
 """Groups of figures that have no part in a score and are asked for by no gate: a table of their own."""
 UNTOUCHED = frozenset({"latency", "spending", "failures"})
@@ -433,7 +436,8 @@ class SharedFigures:
     def _added(self) -> Iterator[Figure]:
         """Metrics that are neither the product's own tables nor means of several ratios."""
         for item in gate_metrics().values():
-            if item.place or item.compared is not Compared.PAIRS or item.level is not Level.SAMPLE:
+            own = item.group in _OF_TABLES or item.name.startswith(MEASURE)
+            if own or item.compared is not Compared.PAIRS or item.level is not Level.SAMPLE:
                 continue
             sides = [[()] if item.all_names is None else item.all_names(run.data) for run in (self._a, self._b)]
             for names in (names for names in sides[0] if names in sides[1]):

@@ -15,7 +15,7 @@ from steelyard.analysis.compare.pairing import ComparedRun
 from steelyard.analysis.compare.signatures import loads
 from steelyard.analysis.findings import top_confusions
 from steelyard.analysis.judge.corrected import labels_of
-from steelyard.analysis.summary import stored_summary, summarise_stored
+from steelyard.analysis.stored import figures_of
 from steelyard.frozen import frozen
 from steelyard.metrics.registry import CORRECTED, metric
 from steelyard.metrics.table import cut
@@ -25,6 +25,7 @@ from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import SHARES, Estimate, Scale, Z, lower_bound, student, t_two_sided
 from steelyard.stats.window import FEWEST_RUNS
 from steelyard.store.contents import Confused, confusion_digest
+from steelyard.store.figures import SliceKey
 from steelyard.store.headers import arm_of, same_system
 from steelyard.suite.case import NONE
 from steelyard.suite.models import SuiteModel
@@ -312,15 +313,11 @@ def _figures(run: ComparedRun, metric: str, factor: str, name: str) -> dict[str,
 
 
 def _figure(run: ComparedRun, header: RunHeader, metric: str, factor: str, name: str) -> float | None:
-    summary = stored_summary(header.summary, (factor,) if factor else ())
-    if summary is None and run.store is not None:
-        summary = summarise_stored(run.store, header.id, header.description, only_for_gates=True)
-    parts = [] if summary is None else summary.slices.get(factor, []) if factor else [summary.overall]
-    part = next((part for part in parts if not factor or part.name == name), None)
-    if part is None:
+    figures = None if run.store is None else figures_of(run.store, [header], factors=[factor]).get(header.id)
+    if figures is None or SliceKey(factor, name) not in figures.planned:
         return None
-    kind, _, point = metric.partition(".")
-    if kind == "latency":
-        return part.latency[point].value if point in part.latency else None
-    total = part.totals.get("cost")
-    return None if total is None or total.value is None or not total.n else total.value / total.n
+    part = figures.slice(factor, name)
+    if metric.startswith("latency."):
+        return part[metric].value
+    total = part["cost.total"]
+    return None if total.value is None or not total.n else total.value / total.n

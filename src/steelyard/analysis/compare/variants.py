@@ -39,7 +39,7 @@ def _of_variant(run: ComparedRun, name: str) -> ComparedRun:
     suite = with_values(run.suite, run.data, remaining) if run.suite.metrics else run.suite
     planned = run.header.n_planned // max(1, len(run.suite.variants))
     part = suite.model_copy(update={"variants": (Variant(name),), "n_planned": planned})
-    header: RunHeader = replace(run.header, suite=part.data(), n_planned=planned, summary=None)
+    header: RunHeader = replace(run.header, suite=part.data(), n_planned=planned)
     mine = columns_at(columns, remaining, place)
     items, digests, lengths, samples = run.items, run.digests, run.lengths, run.samples
 

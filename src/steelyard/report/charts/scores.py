@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from steelyard.analysis.model import Slice
+from steelyard.metrics.figures import Slice
 from steelyard.report.charts.base import (
     BLUE,
     LIGHT_BLUE,
@@ -44,7 +44,7 @@ def score_charts(slices: Mapping[str, Sequence[Slice]], *, passing: bool) -> dic
         if len(groups) < 2 or not (factor == "category" or factor.partition(".")[0] == "variant"):
             continue
         name = factor.removeprefix("variant.")
-        rows = [(group.name, group.average, group.pass_rate if passing else None) for group in groups]
+        rows = [(group.name, group["average"], group["pass_rate"] if passing else None) for group in groups]
         file = f"scores_by_{_NOT_IN_A_FILE_NAME.sub('_', factor)}"
         charts[factor] = _scores(file, f"Scores by {short_name(name)}", rows)
     return charts

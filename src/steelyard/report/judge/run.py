@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from steelyard.analysis.model import JudgeFigures, Rebuttal
+from steelyard.metrics.registry import MEASURE
 from steelyard.records import Mode, RunHeader
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
@@ -115,7 +116,7 @@ def _answers_given(report: Report) -> Iterator[str]:
     described = report.header.description.judge
     if described is None or described.must_answer is None or described.mode is Mode.RULES:
         return
-    ratios = report.summary.overall.measures.get(described.must_answer.place, {})
+    ratios = report.summary.overall.each(MEASURE, described.must_answer.place)
     for name, begin, end in (
         (UNANSWERED, "the judge left", "findings of scorers unanswered that it had to confirm or rebut"),
         (REBUTTED, "the judge rebutted", "findings of scorers"),
@@ -256,7 +257,7 @@ def total_score(report: Report) -> str:
     "" where the score is no such sum: there are fewer than two, they do not count the same, one is not judged in every
     case, or something else counts too.
     """
-    suite, average = report.header.description, report.summary.overall.average
+    suite, average = report.header.description, report.summary.overall["average"]
     counting = [item for item in suite.judge.rubric.dimensions if item.weight > 0] if suite.judge is not None else []
     others = {item.name for item in suite.components if item.weight > 0} - {item.name for item in counting}
     equal = len({item.weight for item in counting}) == 1 and not any(item.needs for item in counting)
@@ -290,12 +291,11 @@ def dimensions(report: Report) -> Table:
 
 def flags(report: Report) -> Table:
     """How many texts carry each flag after the rules."""
-    judge, measures = report.header.description.judge, report.summary.overall.measures
-    names = [flag.name for flag in judge.rubric.flags] if judge else []
-    rates = [(name, measures.get(name, {}).get(_RATE)) for name in names]
+    judge, overall = report.header.description.judge, report.summary.overall
+    rates = [(flag.name, f"score.{flag.name}.{_RATE}") for flag in judge.rubric.flags] if judge else []
     return doc.table(
         "Flags",
-        [(name, ratio) for name, ratio in rates if ratio is not None],
+        [(name, overall[rate]) for name, rate in rates if rate in overall],
         ("Flag", lambda row: row[0]),
         ("Flagged", lambda row: row[1].sums),
         *doc.estimate(lambda row: row[1], "Share"),
@@ -323,7 +323,7 @@ def _findings_answered(report: Report) -> Iterator[tuple[str, str]]:
     described = report.header.description.judge
     if described is None or described.must_answer is None or described.mode is Mode.RULES:
         return
-    ratios = report.summary.overall.measures.get(described.must_answer.place, {})
+    ratios = report.summary.overall.each(MEASURE, described.must_answer.place)
     for name, label in ((REBUTTED, "Findings rebutted"), (UNANSWERED, "Findings unanswered")):
         ratio = ratios.get(name)
         none = "n/a: scorers gave the judge no finding to answer"

@@ -24,6 +24,7 @@ from steelyard import (
     RecordedSample,
     RunHeader,
     Sample,
+    Summary,
     UsageError,
     failure_causes,
 )
@@ -39,10 +40,10 @@ class Format:
             raise UsageError("it has no list of results with a case_id each")
         return recorded(document, results)
 
-    def write(self, header: RunHeader, samples: Iterable[tuple[Sample, Case]]) -> dict[str, Any]:
+    def write(self, header: RunHeader, summary: Summary, samples: Iterable[tuple[Sample, Case]]) -> dict[str, Any]:
         """The run as such a file: as it was when it was imported, else with the figures of the run."""
         original = header.options.original
-        return results_document(header, samples) if original is None else original.document
+        return results_document(header, summary, samples) if original is None else original.document
 
 
 def _is_result(result: Any) -> bool:
@@ -285,10 +286,10 @@ class Answers:
     failed: list[Sample] = field(default_factory=list)
 
 
-def results_document(header: RunHeader, samples: Iterable[tuple[Sample, Case]]) -> dict[str, Any]:
+def results_document(header: RunHeader, summary: Summary, samples: Iterable[tuple[Sample, Case]]) -> dict[str, Any]:
     """The run as one results document."""
-    summary = header.summary or {}
-    checks, stability, latency = (summary.get(name) or {} for name in ("checks", "stability", "latency"))
+    parts = (summary.checks, summary.stability, summary.latency)
+    checks, stability, latency = ({} if part is None else asdict(part) for part in parts)
     answers = _answers(samples)
     stable = {_key(cell): cell for cell in stability.get("cells", ())}
     times = {_key(cell): cell for cell in latency.get("cells", ())}

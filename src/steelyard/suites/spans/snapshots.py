@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from steelyard import Case, RecordedRun, RecordedSample, RunHeader, Sample, UsageError
+from steelyard import Case, RecordedRun, RecordedSample, RunHeader, Sample, Summary, UsageError
 
 from .cross_check import on_scale
 from .prompts import metadata, section_of
@@ -52,7 +52,12 @@ class Format:
             differences=problems,
         )
 
-    def write(self, header: RunHeader, samples: Iterable[tuple[Sample, Case]]) -> dict[str, Any]:
+    def write(
+        self,
+        header: RunHeader,
+        summary: Summary,  # noqa: ARG002 - these snapshots sum up what was checked, and nothing else
+        samples: Iterable[tuple[Sample, Case]],
+    ) -> dict[str, Any]:
         """The run as such a snapshot: as it was when it was imported, else with a summary of what was checked."""
         if (original := header.options.original) is not None:
             results = [_result_then(sample, case, original.samples[sample.position or 0]) for sample, case in samples]

@@ -1,0 +1,116 @@
+"""The summary of a run as the store keeps it: what is known of a run that has ended is read, and not computed again.
+
+Labels may come after a run has ended, and metrics with another version; its summary is then made again, once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import fields
+from functools import cache
+from typing import TYPE_CHECKING
+
+from steelyard.errors import StoreError
+from steelyard.loading.own_metrics import load_metrics
+from steelyard.metrics.figures import PLANNED, Figures
+from steelyard.metrics.registry import CORRECTED, metrics
+from steelyard.records import RunHeader, RunState
+from steelyard.store.figures import StoredSummary
+from steelyard.suite.case import digest
+
+if TYPE_CHECKING:
+    from steelyard.analysis.model import Summary
+    from steelyard.store.base import Store
+
+
+def summary_of(store: Store, header: RunHeader) -> Summary:
+    """All figures of a run and the lists of its summary."""
+    load_metrics(header)
+    if header.state is not RunState.ENDED:
+        return _computed(store, header)
+    basis, stored = basis_of(store, header), store.summary(header.id)
+    if stored is not None and stored.basis == basis:
+        summary = _read(stored)
+        if summary is not None:
+            return summary
+    summary = _computed(store, header)
+    with suppress(StoreError):  # whoever may not write reads it all the same
+        store.keep_summary(header.id, stored_form(summary, basis))
+    return summary
+
+
+def figures_of(
+    store: Store, headers: Sequence[RunHeader], names: Collection[str] | None = None, factors: Iterable[str] = ()
+) -> dict[str, Figures]:
+    """By run, the figures of the whole runs and of their slices by some factors: all, or those of some names.
+
+    A run that goes on has those that it had when it was last interrupted, or none.
+    """
+    factors = {"", *factors}
+    wanted = None if names is None else {PLANNED, *names}
+    stored = store.figures([header.id for header in headers], wanted, factors)
+    results = {run_id: Figures(rows) for run_id, rows in stored.items()}
+    for header in headers:
+        if header.state is not RunState.ENDED:
+            continue
+        if header.id not in stored or (names is not None and CORRECTED in names):
+            every = summary_of(store, header).figures.rows()
+            some = (row for row in every if row.of.factor in factors and (wanted is None or row.name in wanted))
+            results[header.id] = Figures(some)
+    return results
+
+
+def _computed(store: Store, header: RunHeader) -> Summary:
+    from steelyard.analysis.summary import summarise_stored
+
+    return summarise_stored(store, header.id, header.description, header=header)
+
+
+def basis_of(store: Store, header: RunHeader) -> str:
+    """What a summary is made of besides the samples: what people say of them, and the metrics that there are."""
+    # What a suite brings along is computed when its run ends: its code may have changed since, or be gone.
+    names = sorted(name for name, item in metrics().items() if not item.own)
+    return f"{digest(names)} {store.people.said_of(header.id)}"
+
+
+def stored_form(summary: Summary, basis: str = "") -> StoredSummary:
+    """A summary as a store keeps it."""
+    from steelyard.store.codec import encode, to_json
+
+    _know_every_part()
+    return StoredSummary(list(summary.figures.rows()), to_json(encode(summary)), basis)
+
+
+def _read(stored: StoredSummary) -> Summary | None:
+    """The summary; None when this version cannot read what another stored."""
+    from steelyard.analysis.model import Summary
+    from steelyard.store.codec import decode
+
+    _know_every_part()
+    try:
+        data = json.loads(stored.lists)
+        unknown = data.keys() - {part.name for part in fields(Summary)}
+        return None if unknown else decode(Summary, data | {"figures": Figures(stored.figures)})
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+
+
+@cache
+def _know_every_part() -> None:
+    """The types of the lists that few summaries have, which their own modules define."""
+    from steelyard.analysis import calibration, findings, latency, repeats, stability
+    from steelyard.analysis.judge import votes
+    from steelyard.store import codec
+
+    codec.KNOWN.update(
+        ConfidenceFigures=calibration.ConfidenceFigures,
+        ConfusionFigure=findings.ConfusionFigure,
+        SectionFigure=findings.SectionFigure,
+        JudgeCheck=votes.JudgeCheck,
+        LatencyFigures=latency.LatencyFigures,
+        ChecksFigures=repeats.ChecksFigures,
+        PassFigures=stability.PassFigures,
+        StabilityFigures=stability.StabilityFigures,
+    )

@@ -1,0 +1,91 @@
+"""Slices and summaries of given figures, for tests of what reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from steelyard.analysis.model import Summary
+from steelyard.metrics.figures import Figures, Slice
+from steelyard.stats.intervals import Estimate
+from steelyard.store.figures import Figure, Kind, SliceKey
+
+_PATTERNS = {
+    "outcomes": "outcomes.<outcome>",
+    "bands": "band.<band>",
+    "components": "score.<component>.points",
+    "findings": "findings.<code>",
+    "finding_rates": "findings.<code>.rate",
+    "finding_samples": "findings.<code>.samples",
+    "latency": "latency.{}",
+    "measures": "score.<component>.<measure>",
+    "metrics": "{}",
+}
+
+
+def _figures(**given: Any) -> Iterator[tuple[str, Kind, Estimate]]:
+    for group, value in given.items():
+        if isinstance(value, Estimate):
+            name = group.replace("_total", ".total")
+            yield name, Kind(name), value
+        elif group == "measures":
+            for component, measures in value.items():
+                for measure, item in measures.items():
+                    part = measure.removesuffix(".readable")
+                    pattern = _PATTERNS[group] + measure[len(part) :]
+                    yield f"score.{component}.{measure}", Kind(pattern, (component, part)), item
+        else:
+            for name, item in value.items():
+                pattern = _PATTERNS[group]
+                estimate = item if isinstance(item, Estimate) else Estimate(float(item), round(item))
+                at, blank = pattern.find("<"), pattern[pattern.find("<") : pattern.find(">") + 1]
+                whole = pattern.replace(blank, str(name)) if at >= 0 else pattern.format(name)
+                yield whole, Kind(pattern, (str(name),)) if at >= 0 else Kind(whole), estimate
+
+
+def rows(factor: str, name: str, n_planned: int, **given: Any) -> list[Figure]:
+    """The figures of one slice: `average=Estimate(...)`, `bands={"Good": Estimate(...)}`, `findings={"A": 3}`."""
+    of = SliceKey(factor, name)
+    planned = Figure(of, "outcomes.planned", Kind("outcomes.planned"), Estimate(float(n_planned), n_planned))
+    return [planned, *(Figure(of, *item) for item in _figures(**given))]
+
+
+def a_slice(factor: str, name: str, n_planned: int, repeated: Any = None, **given: Any) -> Slice:
+    """One slice with these figures; `repeated` is what came of rules over repeats there, by their text."""
+    part = Figures(rows(factor, name, n_planned, **given)).slice(factor, name)
+    part.repeated = repeated or {}  # type: ignore[attr-defined]
+    return part
+
+
+def rows_of(part: Slice) -> list[Figure]:
+    """The figures of a slice as rows."""
+    return [Figure(part.key, name, part.kind(name), part[name]) for name in part]
+
+
+def a_summary(
+    passing: str, overall: Slice, slices: Mapping[str, Sequence[Slice]] | None = None, *lists: Any, **more: Any
+) -> Summary:
+    """A summary of these slices."""
+    parts = [overall, *(part for parts in (slices or {}).values() for part in parts)]
+    repeated = {part.key.text: part.repeated for part in parts if getattr(part, "repeated", None)}
+    figures = Figures(row for part in parts for row in rows_of(part))
+    return Summary(passing, figures, *lists, **({"repeated": repeated} | more))
+
+
+def with_slices(summary: Summary, overall: Slice | None = None, **slices: Sequence[Slice]) -> Summary:
+    """The same with another whole run, or other slices by some factors."""
+    kept = {factor: parts for factor, parts in summary.slices.items() if factor not in slices}
+    parts = [overall or summary.overall, *(part for some in (kept | slices).values() for part in some)]
+    return replace(summary, figures=Figures(row for part in parts for row in rows_of(part)))
+
+
+def changed(part: Slice, n_planned: int | None = None, **given: Any) -> Slice:
+    """The same slice with all figures of some groups in the place of those that it had."""
+    gone = {_PATTERNS.get(group, group) for group in given}
+    planned = part.n_planned if n_planned is None else n_planned
+    repeated = given.pop("repeated", getattr(part, "repeated", {}))
+    left = [row for row in rows_of(part) if row.kind.pattern not in {*gone, "outcomes.planned"}]
+    made = Figures([*left, *rows(part.factor, part.name, planned, **given)]).slice(part.factor, part.name)
+    made.repeated = repeated  # type: ignore[attr-defined]
+    return made
