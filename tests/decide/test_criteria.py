@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from parts.looped import for_every
-from parts.slices import a_slice, a_summary
+from parts.slices import a_slice, a_summary, changed
 from steelyard.analysis.model import Repeated
 from steelyard.decide.gates import Decision, GateResult, evaluate
 from steelyard.decide.verdict import decide
@@ -48,6 +48,9 @@ def part(
 
     count, samples = hallucinated
     open_ = Possible(samples / N, (samples + missing) / N, missing, N) if missing > 0.05 * N else None
+    of_findings = Estimate(count, n, missing, possible=open_ and replace(open_, low=count, high=None))
+    most = samples + missing
+    of_samples = Estimate(samples, n, missing, possible=open_ and replace(open_, low=samples, high=most))
     return a_slice(
         factor,
         name,
@@ -56,9 +59,13 @@ def part(
         average=Estimate(average, n, missing),
         median=Estimate(average, n, missing),
         pass_rate=Estimate(None, 0, N),
-        findings={"HALLUC": count} if count else {},
+        findings={"HALLUC": of_findings},
         finding_rates={"HALLUC": Estimate(samples / n, n, missing, possible=open_)},
-        finding_samples={"HALLUC": samples} if samples else {},
+        finding_samples={
+            "HALLUC": Estimate(
+                samples, n, missing, possible=open_ and replace(open_, low=samples, high=samples + missing)
+            )
+        },
         measures={"items": {"text": share(text), "grouping": share(grouping)}},
         repeated={} if repeated is None else {JSON_RULE: repeated},
     )
@@ -344,12 +351,12 @@ class TestByVariant:
 
     def test_a_variant_with_too_many_missing_is_invalid_and_the_others_are_not(self) -> None:
         broken = part(text=0.9, factor="variant", name="boxes", missing=20)
-        whole = replace(part(missing=20), n_planned=200, outcomes={"scored": 180, "target_failed": 20})
+        whole = changed(part(missing=20), 200, outcomes={"scored": 180, "target_failed": 20})
         found = decision([TEXT], whole, self.GOOD, broken)
         assert [each.verdict for each in found.by_variant] == [PASS, INVALID]
 
     def test_samples_that_never_came_put_every_variant_in_doubt(self) -> None:
-        whole = replace(part(), n_planned=300, outcomes={"scored": 200})
+        whole = changed(part(), 300, outcomes={"scored": 200})
         assert {each.verdict for each in decision([TEXT], whole, self.GOOD, self.BAD).by_variant} == {INVALID}
 
     def test_a_suspect_run_has_no_variant_that_passes(self) -> None:

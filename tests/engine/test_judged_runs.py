@@ -10,6 +10,7 @@ import pytest
 from parts.judge_server import judge_server, last_message
 from parts.judged_suite import chat_judge, verdict, write_judged
 from parts.loopback import error, slow
+from steelyard.analysis.stored import summary_of
 from steelyard.engine.plan import RunOptions
 from steelyard.errors import UsageError
 from steelyard.loading.chosen_judge import judged_as_then
@@ -82,8 +83,8 @@ def test_a_failed_judge_is_not_a_zero_and_makes_the_run_invalid(store, tmp_path)
     found = samples(store, header)
     assert [sample.outcome for sample in found] == [Outcome.SCORED, Outcome.SCORED] + [Outcome.JUDGE_FAILED] * 2
     assert [sample.score for sample in found] == [0.5, 0.5, None, None]
-    assert header.summary["figures"]["average"]["value"] == 0.5
-    assert header.summary["figures"]["average"]["n_missing"] == 2
+    average = summary_of(store, header).overall["average"]
+    assert (average.value, average.n_missing) == (0.5, 2)
     assert header.verdict is Verdict.INVALID
 
 
@@ -103,10 +104,11 @@ def test_readings_of_only_scores_are_excluded_from_every_mean(store, tmp_path):
     with judge_server(verdict(3), verdict(3), verdict(3), basic) as server:
         header, _ = run(write_judged(tmp_path, **chat_judge(server)), store, concurrency=1, max_inconclusive=0.5)
     assert [sample.mode for sample in samples(store, header)] == [Mode.MODEL] * 3 + [Mode.BASIC]
-    average = header.summary["figures"]["average"]
+    summary = summary_of(store, header)
+    average = summary.overall["average"]
     # Three times 3 of 1..5; the 5 of the fourth is in no mean but its own.
-    assert (average["value"], average["n"], average["n_missing"]) == (0.5, 3, 1)
-    assert header.summary["modes"]["basic"]["average"]["value"] == 1.0
+    assert (average.value, average.n, average.n_missing) == (0.5, 3, 1)
+    assert summary.modes["basic"].average.value == 1.0
 
 
 def test_an_empty_answer_is_never_judged(store, tmp_path):
@@ -369,8 +371,8 @@ def test_a_flag_counts_even_where_only_bare_scores_could_be_read(store, tmp_path
         path = write_judged(tmp_path, n=25, texts=texts, suite=gates, **rules, **chat_judge(server))
         header, _ = run(path, store)
     assert [sample.mode for sample in samples(store, header)] == [Mode.BASIC] + [Mode.MODEL] * 24
-    rate = header.summary["figures"]["score.harm.rate"]
-    assert (rate["numerator"], rate["denominator"]) == (1, 25)
+    rate = summary_of(store, header).overall["score.harm.rate"]
+    assert (rate.numerator, rate.denominator) == (1, 25)
     assert header.verdict is Verdict.FAIL
 
 

@@ -10,6 +10,7 @@ from parts.loopback import Loopback, error, json_answer, slow
 from parts.small_suite import write_suite
 from parts.views import to_json
 from steelyard.analysis.latency import bottleneck
+from steelyard.analysis.stored import summary_of
 from steelyard.analysis.summary import summarise_stored
 from steelyard.engine.plan import RunOptions
 from steelyard.loading.load import load_suite
@@ -57,12 +58,13 @@ def evaluated(service, store, tmp_path):
     return evaluate
 
 
-def test_a_run_that_looks_short_circuited_does_not_pass(evaluated):
+def test_a_run_that_looks_short_circuited_does_not_pass(evaluated, store):
     header = evaluated(["fast"] * 3, {"below": "100 ms"})
-    median = header.summary["latency"]["overall"]["p50"]
+    latency = summary_of(store, header).latency
+    median = latency.overall["p50"]
     assert header.suspect == (TOO_FAST.format(f"{float(f'{1000 * median:.3g}'):g} ms", 3),)
     assert header.verdict is Verdict.AMBIGUOUS
-    assert header.summary["latency"]["load"] == "8 at a time"
+    assert latency.load == "8 at a time"
 
 
 def test_a_run_that_looks_like_a_queue_does_not_pass(evaluated):
@@ -75,16 +77,17 @@ def test_a_run_that_looks_like_a_queue_does_not_pass(evaluated):
 def test_every_call_above_the_limit_is_named_although_the_median_is_not(evaluated, store):
     header = evaluated(["slow", "fast", "fast"], {"above": "100 ms"})
     assert (header.suspect, header.verdict) == ((), Verdict.PASS)
-    told = header.summary["latency"]["slow"]
+    told = summary_of(store, header).latency.slow
     assert told.startswith("1 of 3 answered calls took over 100 ms, which looks like loading or a queue: c0 1")
     assert told in build_report(store, header).decision.reasons
 
 
-def test_errors_that_cases_ask_for_do_not_make_a_run_suspect(evaluated):
+def test_errors_that_cases_ask_for_do_not_make_a_run_suspect(evaluated, store):
     header = evaluated(["refused", "refused", "refused", "slow"], {"below": "100 ms"})
     assert (header.suspect, header.verdict) == ((), Verdict.PASS)
-    assert header.summary["latency"]["overall"]["n"] == 4
-    assert header.summary["latency"]["overall"]["p50"] < DELAY
+    times = summary_of(store, header).latency.overall
+    assert times["n"] == 4
+    assert times["p50"] < DELAY
 
 
 def test_without_rules_a_fast_run_passes(evaluated):
@@ -92,19 +95,19 @@ def test_without_rules_a_fast_run_passes(evaluated):
     assert (header.suspect, header.verdict) == ((), Verdict.PASS)
 
 
-def test_answers_from_the_cache_have_no_latency(evaluated):
+def test_answers_from_the_cache_have_no_latency(evaluated, store):
     first = evaluated(["fast"] * 3, {"below": "100 ms"}, RunOptions(cache=True))
     assert first.suspect
     again = evaluated(["fast"] * 3, {"below": "100 ms"}, RunOptions(cache=True))
-    assert (again.suspect, again.summary["latency"], again.verdict) == ((), None, Verdict.PASS)
+    assert (again.suspect, summary_of(store, again).latency, again.verdict) == ((), None, Verdict.PASS)
 
 
-def test_recorded_answers_without_a_time_have_no_latency(evaluated, tmp_path):
+def test_recorded_answers_without_a_time_have_no_latency(evaluated, store, tmp_path):
     lines = [{"case": "c0", "answer": {"items": [1]}}, {"case": "c1", "answer": {"items": [1]}, "latency": 2.0}]
     (tmp_path / "answers.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     header = evaluated(["fast"] * 2, {"below": "100 ms"}, target={"recorded": "answers.jsonl"})
-    latency = header.summary["latency"]
-    assert (latency["overall"]["n"], latency["overall"]["mean"], latency["load"]) == (1, 2.0, "")
+    latency = summary_of(store, header).latency
+    assert (latency.overall["n"], latency.overall["mean"], latency.load) == (1, 2.0, "")
     assert header.suspect == ()
 
 

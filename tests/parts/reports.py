@@ -158,6 +158,8 @@ def rich_report(**changes: Any) -> Report:
         },
         findings={"NAME": 6, "PLACE": 17, "FORMAT": 1},
         latency={"p50": Estimate(1.25, 49, 1), "p95": Estimate(8.1, 49, 1), "mean": Estimate(2.2, 49, 1)},
+        tokens={"in": Estimate(61234.0, 49, 1), "out": Estimate(9120.0, 49, 1)},
+        cost={"total": Estimate(0.01842, 49, 1)},
     )
     summary = a_summary(
         passing="score >= 75 %",
@@ -195,9 +197,6 @@ def rich_report(**changes: Any) -> Report:
         ],
         failures={"timeout": 1},
         steps={"whole": 44, "fenced": 4},
-        tokens_in=Estimate(61234.0, 49, 1),
-        tokens_out=Estimate(9120.0, 49, 1),
-        cost=Estimate(0.01842, 49, 1),
         method="shares: Wilson; means: bootstrap over cases, 2,000 resamples, seed 0",
     )
     decision = Decision(

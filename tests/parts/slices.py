@@ -19,6 +19,8 @@ _PATTERNS = {
     "finding_rates": "findings.<code>.rate",
     "finding_samples": "findings.<code>.samples",
     "latency": "latency.{}",
+    "tokens": "tokens.{}",
+    "cost": "cost.{}",
     "measures": "score.<component>.<measure>",
     "metrics": "{}",
 }

@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from parts import item_reports, reports
+from parts.slices import a_summary, changed, with_slices
 from parts.views import decision_to_json, print_decision, print_report, to_json, to_markdown
 from steelyard.analysis.model import CodeFigure
 from steelyard.decide.gates import Scope, evaluate_criteria
@@ -102,8 +103,8 @@ def test_measures_show_value_interval_sums_and_n():
     assert (name, value, interval, counted, n) == ("text", "50.0 %", "[40.0, 60.0]", "36 of 72", "18")
     data = to_json(item_reports.items_report())
     assert data["figures"]["score.items.text"]["numerator"] == 36
-    assert data["slices"]["variant"][0]["measures"]["items"]["text"]["denominator"] == 24
-    assert data["overall"]["repeated"]["valid in >= 2 of 3 repeats"]["passed"] == 6
+    assert data["slices"]["variant"][0]["figures"]["score.items.text"]["denominator"] == 24
+    assert data["repeated"][""]["valid in >= 2 of 3 repeats"]["passed"] == 6
 
 
 def test_measures_of_the_variants_turn_where_there_are_more_measures_than_variants():
@@ -112,10 +113,10 @@ def test_measures_of_the_variants_turn_where_there_are_more_measures_than_varian
     names = [f"measure-{letter}" for letter in "abcdefgh"]
 
     def many(part):
-        return replace(part, measures={"items": dict.fromkeys(names, part.measures["items"]["text"])})
+        return changed(part, measures={"items": dict.fromkeys(names, part["score.items.text"])})
 
-    slices = {"variant": [many(part) for part in report.summary.slices["variant"]]}
-    wide = replace(report, summary=replace(report.summary, overall=many(report.summary.overall), slices=slices))
+    variants = [many(part) for part in report.summary.slices["variant"]]
+    wide = replace(report, summary=with_slices(report.summary, many(report.summary.overall), variant=variants))
     rows = printed(wide)
     at = rows.index("Measure plain with-boxes step-by-step")
     assert rows[at + 1 : at + 3] == ["measure-a 50.0 % 50.0 % 50.0 %", "12 of 24 12 of 24 12 of 24"]
@@ -125,8 +126,7 @@ def test_measures_of_the_variants_turn_where_there_are_more_measures_than_varian
 def test_a_ratio_of_nothing_is_n_a():
     report = item_reports.items_report()
     nothing = {"items": {"text": Estimate(None, 0, 2, numerator=0, denominator=0, mean_of=0)}}
-    overall = replace(report.summary.overall, measures=nothing)
-    bare = replace(report, summary=replace(report.summary, overall=overall, slices={}))
+    bare = replace(report, summary=a_summary("", changed(report.summary.overall, measures=nothing)))
     ((name, value, interval, _, counted, n, _),) = groups.measures(bare).rows
     assert (name, value, interval, counted, n) == ("text", "n/a", "undefined", "0 of 0", "0, 2 missing")
 
@@ -134,7 +134,7 @@ def test_a_ratio_of_nothing_is_n_a():
 def test_the_same_measure_of_two_components_is_separated():
     report = item_reports.items_report()
     ratio = Estimate(0.5, 2, numerator=1, denominator=2, mean_of=0)
-    overall = replace(report.summary.overall, measures={"a": {"text": ratio}, "b": {"text": ratio}})
+    overall = changed(report.summary.overall, measures={"a": {"text": ratio}, "b": {"text": ratio}})
     assert [name for name, _ in groups.measured(report, overall)] == ["a.text", "b.text"]
 
 
@@ -248,8 +248,8 @@ def test_junit_has_a_testcase_a_criterion_and_skips_secondary_ones_that_do_not_p
 )
 def test_the_words_for_a_criterion_follow_what_release_decides(value, fails, word):
     report = item_reports.items_report()
-    overall = replace(report.summary.overall, average=value, median=value)
-    scope = Scope(replace(report.summary, overall=overall), overall)
+    overall = changed(report.summary.overall, average=value, median=value)
+    scope = Scope(with_slices(report.summary, overall), overall)
     criterion = Criterion(name="average", passes="average >= 80 %", fails=fails, secondary=False, about="")
     (result,) = evaluate_criteria([criterion], scope)
     assert gates.standing(result) == word
@@ -257,8 +257,7 @@ def test_the_words_for_a_criterion_follow_what_release_decides(value, fails, wor
 
 def test_over_repeats_without_enough_runs_it_is_undecided():
     report = item_reports.items_report()
-    overall = replace(report.summary.overall, repeated={})
-    scope = Scope(replace(report.summary, overall=overall), overall)
+    scope = Scope(replace(report.summary, repeated={}), report.summary.overall)
     criterion = Criterion(name="json", passes=item_reports.VALID, fails=None, secondary=False, about="")
     (result,) = evaluate_criteria([criterion], scope)
     assert gates.standing(result) == "undecided"

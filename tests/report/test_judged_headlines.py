@@ -11,6 +11,7 @@ from parts import reports
 from parts.judge_server import judge_server
 from parts.judged_suite import chat_judge, verdict, write_judged
 from parts.loopback import error
+from parts.slices import with_slices
 from parts.views import card_to_json, card_to_markdown, print_card, print_report, to_html, to_json, to_markdown
 from steelyard.analysis.model import CodeFigure, FailingCodes, Pattern
 from steelyard.judge_checks.build import build_card
@@ -260,7 +261,7 @@ class TestShorter:
             Pattern("three", 2, ("c",), 4),
         ]
         report = reports.rich_report()
-        report = replace(report, summary=replace(report.summary, patterns=found, extra={"n_patterns": 9}))
+        report = replace(report, summary=replace(report.summary, patterns=found, n_patterns=9))
         assert [row[0] for row in findings.patterns(report).rows] == ["one; the same cases: two", "three"]
         assert findings.patterns(report).note == "the 3 most frequent of 9 patterns"
 
@@ -268,10 +269,10 @@ class TestShorter:
         one = Estimate(0.5, 1)
         tags = [reports.group("tag", "lonely", one, one), reports.group("tag", "pair", Estimate(0.5, 2), one)]
         report = reports.rich_report()
-        table = groups.slices(replace(report, summary=replace(report.summary, slices={"tag": tags})), "tag")
+        table = groups.slices(replace(report, summary=with_slices(report.summary, tag=tags)), "tag")
         assert [row[0] for row in table.rows] == ["pair"]
         assert table.note == "1 with a single sample are left out"
-        alone = replace(report, summary=replace(report.summary, slices={"tag": tags[:1]}))
+        alone = replace(report, summary=with_slices(report.summary, tag=tags[:1]))
         assert [row[0] for row in groups.slices(alone, "tag").rows] == ["lonely"]
 
     def test_the_page_has_the_judge_before_its_dimensions(self, flagged):

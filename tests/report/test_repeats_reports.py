@@ -12,6 +12,7 @@ from rich.console import Console
 
 from parts import reports
 from parts.chart_figures import cell, check, checks_figures, some_latency, some_stability, spread
+from parts.slices import changed, with_slices
 from parts.views import print_report, to_html, to_json, to_markdown
 from steelyard.analysis.latency import CellLatency, LatencyFigures, no_calls
 from steelyard.analysis.stability import CellStability, FlakyCell, PassFigures, StabilityFigures
@@ -216,7 +217,7 @@ def test_the_terminal_stays_within_its_width_and_two_screens():
 
 def test_a_suite_of_expectations_alone_does_not_say_the_same_once_more(report):
     component = {"expect": Estimate(0.8, 5)}
-    only = replace(report.summary, overall=replace(report.summary.overall, components=component))
+    only = with_slices(report.summary, changed(report.summary.overall, components=component))
     said = printed(replace(report, summary=only))
     for title in ("Components", "Common failure patterns", "Worst"):
         assert title not in said

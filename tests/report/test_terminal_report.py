@@ -7,6 +7,7 @@ import pytest
 from rich.console import Console
 
 from parts import item_reports, reports
+from parts.slices import changed, with_slices
 from parts.views import print_report
 from steelyard.decide.gates import Decision
 from steelyard.records import Outcome, RunFacts, RunState, Verdict
@@ -125,7 +126,7 @@ def test_many_groups_are_cut_to_the_lowest_and_the_cut_is_said():
         for n in reversed(range(100))
     ]
     report = reports.rich_report()
-    out = printed(replace(report, summary=replace(report.summary, slices={"category": groups})))
+    out = printed(replace(report, summary=with_slices(report.summary, category=groups)))
     assert "group-000" in out
     assert "group-019" in out
     assert "group-020" not in out
@@ -215,8 +216,8 @@ def test_a_run_that_an_outage_stopped_says_so_with_the_command_that_goes_on():
 @pytest.mark.parametrize("rescored_from", [None, "demo-1"])
 def test_after_a_scorer_that_broke_the_next_step_is_to_fix_it_and_to_rescore(rescored_from):
     report = reports.inconclusive_report()
-    overall = replace(report.summary.overall, outcomes={Outcome.SCORED: 40, Outcome.JUDGE_FAILED: 2})
+    overall = changed(report.summary.overall, outcomes={Outcome.SCORED: 40, Outcome.JUDGE_FAILED: 2})
     header = replace(report.header, rescored_from=rescored_from)
-    broken = replace(report, header=header, summary=replace(report.summary, overall=overall))
+    broken = replace(report, header=header, summary=with_slices(report.summary, overall))
     expected = f"Next: fix the scorer, then steelyard rescore {header.id} --suite parts/suite.yaml"
     assert on_one_screen(broken, run.LINES_INVALID)[-1] == expected

@@ -9,6 +9,7 @@ import pytest
 
 from parts import reports
 from parts.command import invoke
+from parts.slices import changed, with_slices
 from steelyard.analysis.target import target_name
 from steelyard.records import TargetFacts
 from steelyard.report.format import contrasted
@@ -18,8 +19,8 @@ from steelyard.report.wording import outcomes_sentence
 
 def ended(planned: int, **outcomes: int) -> Report:
     report = reports.rich_report(n_samples=sum(outcomes.values()))
-    overall = replace(report.summary.overall, n_planned=planned, outcomes=outcomes)
-    return replace(report, summary=replace(report.summary, overall=overall))
+    overall = changed(report.summary.overall, planned, outcomes=outcomes)
+    return replace(report, summary=with_slices(report.summary, overall))
 
 
 def test_outcomes_are_counted_in_words() -> None:

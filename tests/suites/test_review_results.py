@@ -8,6 +8,7 @@ import pytest
 from parts.command import invoke
 from parts.reports import header
 from steelyard import UsageError, load_suite
+from steelyard.analysis.stored import summary_of
 from steelyard.exchange.imports import export_foreign, import_foreign
 from steelyard.records import CheckState, Outcome, Verdict
 from steelyard.store.sql import open_store
@@ -102,17 +103,17 @@ def test_checks_stand_as_they_were_recorded_and_no_repeat_is_made_up(brought_in,
     assert verbs.call_result.text is None
     # One of the ten repeats is in the file.
     assert (found.header.n_planned, found.header.suite["repeats"]) == (2, 1)
-    figures = found.header.summary["checks"]
-    assert (figures["cells_passed"], figures["cells_failed"]) == (1, 1)
-    assert (figures["checks_passed"], figures["checks_failed"]) == (2, 1)
+    figures = summary_of(store, found.header).checks
+    assert (figures.cells_passed, figures.cells_failed) == (1, 1)
+    assert (figures.checks_passed, figures.checks_failed) == (2, 1)
     assert found.header.verdict is Verdict.FAIL
 
 
-def test_what_cannot_be_computed_again_is_said_and_no_figure_stands_in_for_it(brought_in):
+def test_what_cannot_be_computed_again_is_said_and_no_figure_stands_in_for_it(brought_in, store):
     found = brought_in(FILE)
-    summary = found.header.summary
-    assert summary["figures"]["latency.p50"]["value"] is None
-    assert summary["stability"]["presence"]["value"] is None
+    summary = summary_of(store, found.header)
+    assert summary.overall["latency.p50"].value is None
+    assert summary.stability.presence.value is None
     assert found.notes[0].startswith("of 10 repeats only the counts and the checks of the first are in the file")
     assert "  case_02: mean 120, min 100, max 400, p95 400" in found.notes
     assert "  case_02: span 50.0 %, severity 100.0 %" in found.notes
@@ -127,7 +128,7 @@ def test_checks_are_taken_as_the_file_lists_them_whatever_the_counts_of_other_ru
     assert message(document) == message(FILE)
 
 
-def test_a_results_file_gives_the_sums_that_it_states(brought_in):
+def test_a_results_file_gives_the_sums_that_it_states(brought_in, store):
     """4 of 8 cases, 13 of 16 expectations, as the first team's page has it: one case timed out, and lists no checks."""
     passed = [check("observation_count", True, "3 (expected 0-8)"), check("expected_ref:A", True, "found")]
     late = [
@@ -148,9 +149,9 @@ def test_a_results_file_gives_the_sums_that_it_states(brought_in):
         result["observation_counts"] = [5, 9, 10]
     sums = {"cases_passed": 4, "cases_total": 8, "expectations_passed": 13, "expectations_total": 16}
     found = brought_in({"backend": "ollama", "repeats": 3, **sums, "results": results})
-    checks = found.header.summary["checks"]
-    assert (checks["cells_passed"], checks["n_cells"]) == (4, 8)
-    assert (checks["checks_passed"], checks["checks_failed"]) == (13, 3)
+    checks = summary_of(store, found.header).checks
+    assert (checks.cells_passed, checks.n_cells) == (4, 8)
+    assert (checks.checks_passed, checks.checks_failed) == (13, 3)
     assert Format().read({**sums, "repeats": 3, "results": results}).differences == ()
 
 

@@ -11,6 +11,7 @@ from parts.lengths import examples
 from parts.looped import for_every
 from parts.seed_snapshots import CATEGORIES, PROMPT, SPANS, failed, judged, result, snapshot
 from steelyard import UsageError
+from steelyard.analysis.stored import summary_of
 from steelyard.engine.plan import RunOptions, Selection
 from steelyard.exchange.imports import export_foreign, import_foreign
 from steelyard.loading.load import load_suite
@@ -68,8 +69,8 @@ def test_zeros_with_a_note_are_a_failed_call_and_no_score(suite, store, tmp_path
     first, second = samples_of(found, store)
     assert (first.outcome, second.outcome) == (Outcome.SCORED, Outcome.JUDGE_FAILED)
     assert (second.score, second.judgement.message) == (None, "some-judge: Judge failed: no answer in 60 s")
-    average = found.header.summary["figures"]["average"]
-    assert (average["value"], average["n"], average["n_missing"]) == (0.7, 1, 1)
+    average = summary_of(store, found.header).overall["average"]
+    assert (average.value, average.n, average.n_missing) == (0.7, 1, 1)
     assert found.header.verdict is Verdict.INVALID
 
 
@@ -102,7 +103,7 @@ def test_contradictions_of_a_recorded_judge_are_counted(suite, store, tmp_path):
         "falsePositives[0]: there is no span 77: there are 6"
     ]
     assert "FALSE_POSITIVE" not in [one.code for one in sample.findings]
-    assert found.header.summary["judge"]["contradictions"]["value"] == 1.0
+    assert summary_of(store, found.header).judge.contradictions.value == 1.0
 
 
 FIRST_VERSION = {
@@ -125,7 +126,7 @@ def test_an_old_snapshot_with_fewer_fields_loads_and_its_scores_count(suite, sto
     assert found.differences == ()
     # Nothing in it is more than scores, so these are what its figures stand on.
     assert found.header.suite["judge"]["mode"] == "basic"
-    assert found.header.summary["figures"]["average"]["n"] == 1
+    assert summary_of(store, found.header).overall["average"].n == 1
 
 
 def test_without_category_scores_the_errors_that_the_judge_names_still_count(suite, store, tmp_path):
@@ -154,7 +155,7 @@ def test_a_result_without_its_time_is_not_one_of_no_time(suite, store, tmp_path)
     one = {name: value for name, value in result("a").items() if name != "latencyMs"}
     found = brought_in(snapshot(one), suite, store, tmp_path)
     assert found.lacking == ("1 of 1 records do not say how long they took: they are in no figure of latency",)
-    assert found.header.summary["figures"]["latency.mean"]["n"] == 0
+    assert summary_of(store, found.header).overall["latency.mean"].n == 0
 
 
 def test_a_record_of_a_score_and_a_count_is_read_as_such(suite, store, tmp_path):
@@ -182,8 +183,8 @@ def test_a_record_of_a_score_and_a_count_is_read_as_such(suite, store, tmp_path)
         (),
         "4 of 4 records hold a score without its answer: it is taken as stated",
     )
-    average = found.header.summary["figures"]["average"]
-    assert (average["value"], average["n"]) == (pytest.approx(0.5), 4)
+    average = summary_of(store, found.header).overall["average"]
+    assert (average.value, average.n) == (pytest.approx(0.5), 4)
     build_report(store, found.header)
     export_foreign(suite, store, found.header, tmp_path / "out.json")
     assert json.loads((tmp_path / "out.json").read_text()) == document
@@ -215,7 +216,7 @@ def test_a_category_that_nobody_has_is_null_in_an_export_and_in_no_mean(suite, s
     again = brought_in(document, suite, store, tmp_path)
     assert again.differences == ()
     for one in (header, again.header):
-        means = one.summary["overall"]["components"]
+        means = summary_of(store, one).overall.each("score.<component>.points")
         for name in CATEGORIES:
             given = [each[name]["coverage"] for each in results if each[name]["coverage"] is not None]
             mean = means.get(f"category_coverage_{name}", {"n": 0, "value": None})
