@@ -62,7 +62,7 @@ def runs(folder, monkeypatch):
 
 
 def rates(part):
-    return {item["name"]: (item["pass_rate"]["value"], item["pass_rate"]["n"]) for item in part}
+    return {item["name"]: (item["figures"]["pass_rate"]["value"], item["figures"]["pass_rate"]["n"]) for item in part}
 
 
 def test_every_value_of_a_field_is_a_slice_with_its_own_figures(runs):

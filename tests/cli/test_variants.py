@@ -67,7 +67,7 @@ def test_every_factor_has_its_figures(matrix):
     matrix("run", ".")
     slices = json.loads(matrix("report", "LAST", "--json"))["slices"]
     found = {
-        (factor, item["name"]): (item["average"]["value"], item["average"]["n"])
+        (factor, item["name"]): (item["figures"]["average"]["value"], item["figures"]["average"]["n"])
         for factor in ("variant.prompt", "variant.model")
         for item in slices[factor]
     }

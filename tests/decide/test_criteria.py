@@ -61,11 +61,7 @@ def part(
         pass_rate=Estimate(None, 0, N),
         findings={"HALLUC": of_findings},
         finding_rates={"HALLUC": Estimate(samples / n, n, missing, possible=open_)},
-        finding_samples={
-            "HALLUC": Estimate(
-                samples, n, missing, possible=open_ and replace(open_, low=samples, high=samples + missing)
-            )
-        },
+        finding_samples={"HALLUC": of_samples},
         measures={"items": {"text": share(text), "grouping": share(grouping)}},
         repeated={} if repeated is None else {JSON_RULE: repeated},
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from parts.command import invoke
+from parts.counts import components_in
 from steelyard.store.sql import open_store
 
 FILES = Path(__file__).parent / "files"
@@ -49,7 +50,7 @@ def test_the_scores_are_those_of_the_tool_over_the_answers_that_came(tmp_path, f
     assert runs["scored_by"] == tool
     assert len(samples) == n
     assert sum(sample.outcome == "target_failed" for sample, _ in samples) == failed
-    assert {name: part["value"] for name, part in report["overall"]["components"].items()} == scores
+    assert components_in(report) == scores
     assert report["figures"]["average"]["value"] == next(iter(scores.values()))
     assert report["figures"]["average"]["n"] == n - failed
     assert any(f"scored by {tool}, not by Steelyard" in note for note in report["notes"])
@@ -103,7 +104,7 @@ def test_a_provider_is_a_run_a_prompt_a_variant_and_an_assertion_a_component(tmp
         # The first digits of `printf %s '"PROMPT"' | sha256sum`: a prompt is known by its text.
         assert {sample.variant for sample, _ in samples} == {"prompt-4a0915", "prompt-aa79c9"}
         assert {sample.repeat for sample, _ in samples} == {0, 1}
-        assert list(report["overall"]["components"]) == ["exact", "contains"]
+        assert list(components_in(report)) == ["exact", "contains"]
         # Of 12 answered, France passes under both prompts, 9 * 8 under the second: 2 x (2 + 1).
         assert report["figures"]["pass_rate"]["value"] == 6 / 12
     a, b = (run["run"] for run in runs["runs"])
@@ -323,7 +324,7 @@ def test_a_scorer_of_several_values_is_several_components(tmp_path):
     file = tmp_path / "log.json"
     file.write_text(json.dumps(document))
     report, samples = only(imported(tmp_path, file)[1])
-    assert {name: part["value"] for name, part in report["overall"]["components"].items()} == {
+    assert components_in(report) == {
         "exact-right": 0.5,
         "exact-polite": 3.0,
     }

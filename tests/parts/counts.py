@@ -6,6 +6,16 @@ def _counts(data, prefix):
     return {name.removeprefix(prefix): value for name, value in every.items() if value}
 
 
+def components_in(data):
+    """The mean of each component, in points."""
+    names = [name.split(".") for name in data["figures"]]
+    return {
+        name: data["figures"][f"score.{name}.points"]["value"]
+        for first, name, *rest in (parts for parts in names if len(parts) == 3)
+        if first == "score" and rest == ["points"]
+    }
+
+
 def outcomes_in(data):
     """How many samples ended in which way, by outcome."""
     return {name: n for name, n in _counts(data, "outcomes.").items() if name not in ("planned", "excluded")}

@@ -98,7 +98,7 @@ def failed(of: Case, position: int | None = None, **changes: Any) -> Sample:
 
 def fill(store: Store, run_id: str = "demo-1", n: int = 4) -> None:
     """Put an ended run of four samples, one failed and one with difficult text, into a store."""
-    run = header(run_id, summary={"average": 0.5}, suspect=("zero tokens",))
+    run = header(run_id, suspect=("zero tokens",))
     store.create_run(run)
     cases = [case(number) for number in range(n)]
     samples = [sample(of, 2 * number) for number, of in enumerate(cases)]

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from parts.mixed_run import put_ended
 from parts.rich_run import RICH
 from parts.stored import case, sample
+from steelyard.analysis.stored import basis_of, stored_form
+from steelyard.analysis.summary import summarise_stored
 from steelyard.records import CallResult, Finding, RunHeader, Score, Signature, TargetFacts, Verdict
+from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Store
+from steelyard.store.figures import Figure, Kind, SliceKey
 
 SUITE_NAME = "product descriptions in six languages"
 TARGET = {
@@ -97,8 +102,11 @@ def put_wide(store: Store, number: int = 1) -> RunHeader:
         target=TargetFacts(TARGET),
         suite=suite,
     )
-    figure = {"value": 0.6543, "n": 199_235, "n_missing": 765, "low": 0.6522, "high": 0.6564}
-    overall = {"factor": "", "name": "", "n_planned": 200_000, "average": figure, "median": figure, "pass_rate": figure}
-    header.summary = {"passing": "score >= 60 %", "overall": overall}
     header.verdict = Verdict.FAIL if number % 2 else Verdict.AMBIGUOUS
-    return put_ended(store, header, samples, cases)
+    put_ended(store, header, samples, cases)
+    summary = summarise_stored(store, header.id, header.description)
+    large = Estimate(0.6543, 199_235, 765, 0.6522, 0.6564)
+    rows = [Figure(SliceKey(), name, Kind(name), large) for name in ("average", "median", "pass_rate")]
+    wide = replace(summary, figures=summary.figures.replaced(rows))
+    store.keep_summary(header.id, stored_form(wide, basis_of(store, header)))
+    return header

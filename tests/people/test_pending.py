@@ -136,8 +136,8 @@ def test_it_is_filled_in_from_what_systems_agree_on_in_the_format_of_its_own_fil
 def test_it_counts_in_no_figure_and_is_named_with_the_verdict(things):
     folder, _ = things
     data = json.loads(invoke("run", "things", "--json"))
-    overall = data["overall"]
-    assert (overall["pass_rate"]["n"], overall["pass_rate"]["n_missing"], data["n_samples"]) == (1, 0, 1)
+    rate = data["figures"]["pass_rate"]
+    assert (rate["n"], rate["n_missing"], data["n_samples"]) == (1, 0, 1)
     assert data["verdict"] == "PASS"
     sentence = "1 case is pending: it has no truth yet and counts in no figure"
     assert sentence in data["disclosures"]

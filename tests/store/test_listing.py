@@ -30,9 +30,6 @@ def test_pages_and_the_newest_of_each_suite(store):
     assert [run.id for run in store.listing.page(search="DOOR", limit=2)] == ["run-6", "run-3"]
     assert [run.id for run in store.listing.page("chairs", search="n-1")] == ["run-1"]
     assert store.listing.page(search="run_1") == []
-    whole = store.listing.page(limit=1)[0].summary
-    assert whole["figures"]["average"]["value"] == 0.85
-    assert whole.keys() == {"passing", "overall"}
 
 
 def test_samples_are_counted_whatever_the_order_in_which_they_come(store, monkeypatch):

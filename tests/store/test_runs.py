@@ -37,7 +37,7 @@ from steelyard.store.sql import SqlStore, new_run_id, open_store
 
 
 def test_a_header_comes_back_whole(store: Store) -> None:
-    first = header(suspect=("all answers are equal",), rescored_from="demo-0", summary={"average": 0.5})
+    first = header(suspect=("all answers are equal",), rescored_from="demo-0")
     store.create_run(first)
     assert store.run("demo-1") == first
 
@@ -71,6 +71,7 @@ EVERY_FACT = RunFacts(
     asked_by={"settings": {"user": "{{ input.text }}"}, "variants": {"v": {"tone": "é\x00"}}},
     prices={"m-1": {"input": 3.0, "output": 15.0}, "é": None},
     criteria="c0ffee",
+    all_cached=True,
     earlier=EarlierRuns({"FAIL": 3, "without gates": 1}, 2, 1, 1, {"FAIL": 2}),
     changed=(CriteriaChanges("demo-0", "release", ("gate a >= 1 -> a >= 0",), ("é", "c"), 1, "since the first"),),
 )
@@ -89,7 +90,7 @@ def test_a_run_is_replaced_until_it_ends(store: Store) -> None:
     store.create_run(run)
     run.state = RunState.INTERRUPTED
     store.update_run(run)
-    run.state, run.ended_at, run.verdict, run.summary = RunState.ENDED, 1010.0, Verdict.FAIL, {"n": 0}
+    run.state, run.ended_at, run.verdict = RunState.ENDED, 1010.0, Verdict.FAIL
     store.update_run(run)
     assert store.run("demo-1") == run
 

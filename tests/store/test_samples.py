@@ -324,20 +324,6 @@ def test_large_answers_are_packed_and_come_back_to_the_letter(store: SqlStore) -
     assert rows[2] == ("short", None)
 
 
-def test_the_cases_that_a_summary_lists_come_back_in_their_place(store: SqlStore) -> None:
-    cells = [{"case_id": f"case {n}", "spread": {"n": n}} for n in range(200)]
-    latency = {"overall": {"n": 2}, "cells": cells, "n_cells": 200}
-    summary = {"overall": {"n": 1}, "latency": latency, "checks": None, "stability": {"cells": []}}
-    store.create_run(header(summary=summary))
-    back = store.run("demo-1").summary
-    assert back == summary
-    assert list(back["latency"]) == list(latency)
-    with store.database.reading() as session:
-        written = session.execute("SELECT summary FROM runs")[0][0]
-    assert "case 7" not in written
-    assert '"overall":{"n":1}' in written
-
-
 def test_samples_of_some_cases_are_looked_up_and_not_searched_for(tmp_path):
     store = open_store(str(tmp_path / "runs.db"))
     store.create_run(header("r"))

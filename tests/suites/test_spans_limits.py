@@ -123,8 +123,8 @@ def test_a_zero_among_the_category_scores_costs_that_value_alone(tmp_path):
     assert ran.returncode == 0, data["reasons"]
     assert (data["verdict"], data["judge"]["modes"], data["suspect"]) == ("PASS", {"model": 10}, [])
     assert data["judge"]["remarks"] == {"NOT_AS_ASKED": 3}
-    components = data["overall"]["components"]
-    assert [components[f"category_{kind}_subject"]["n"] for kind in ("coverage", "precision")] == [7, 10]
+    means = [data["figures"][f"score.category_{kind}_subject.points"] for kind in ("coverage", "precision")]
+    assert [mean["n"] for mean in means] == [7, 10]
 
 
 def old_shape(**changes):

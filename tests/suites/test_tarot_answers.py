@@ -125,8 +125,14 @@ def test_a_sign_that_is_confirmed_and_rebutted_is_not_answered(suite):
 
     report, requests = judged(suite(HARM), answer)
     assert f'DEATH in "{DEATH}.": answered in two ways' in last_message(requests[1])
-    answers = report["overall"]["measures"]["signs_answered"]
-    assert {name: answers[name]["numerator"] for name in answers} == {"confirmed": 0, "rebutted": 1, "unanswered": 1}
+    named = {
+        name: report["figures"][f"score.signs_answered.{name}"] for name in ("confirmed", "rebutted", "unanswered")
+    }
+    assert {name: answer["numerator"] for name, answer in named.items()} == {
+        "confirmed": 0,
+        "rebutted": 1,
+        "unanswered": 1,
+    }
 
 
 def test_of_two_incomplete_replies_the_one_that_owes_less_counts(suite):

@@ -82,7 +82,7 @@ def ends(figure: dict) -> tuple[float, float]:
 
 
 def test_99_of_100_over_ten_cases_is_no_narrower_as_a_pass_rate_than_as_an_average(here):
-    found = run(write(here / "s", 10, 1, declared=False), {"d03-0": 1}, "--repeats", 10)["overall"]
+    found = run(write(here / "s", 10, 1, declared=False), {"d03-0": 1}, "--repeats", 10)["figures"]
     assert found["pass_rate"]["value"] == 0.99
     assert ends(found["pass_rate"]) == ends(found["average"])
     # One case of ten is away from 1: its variance counts half, and half is that of a case that would be at 0.
@@ -92,7 +92,7 @@ def test_99_of_100_over_ten_cases_is_no_narrower_as_a_pass_rate_than_as_an_avera
 
 def test_cases_that_are_right_equally_often_are_no_certainty(here):
     wrong = {f"d{document:02}-0": 1 for document in range(12)}
-    found = run(write(here / "s", 12, 1, declared=False), wrong, "--repeats", 5)["overall"]
+    found = run(write(here / "s", 12, 1, declared=False), wrong, "--repeats", 5)["figures"]
     # None of 12 cases has another share than 4 of 5, so z^2 / (12 + z^2) = 0.2425 of all may have any.
     assert found["pass_rate"]["value"] == pytest.approx(0.8)
     assert ends(found["pass_rate"]) == pytest.approx((0.8 * (1 - 0.24249), 0.8 + 0.2 * 0.24249), abs=1e-4)
@@ -105,13 +105,13 @@ def test_so_are_bands_findings_and_slices(here):
     found = run(folder, {"d03-0": 1}, "--repeats", 10)
     average = ends(found["figures"]["average"])
     part = found["slices"]["category"][0]
-    assert ends(part["pass_rate"]) == ends(found["figures"]["band.Good"]) == average
+    assert ends(part["figures"]["pass_rate"]) == ends(found["figures"]["band.Good"]) == average
 
 
 def test_rows_of_one_document_are_one_unit(here):
     wrong = whole(0, 8) | whole(1, 8)
     found = {
-        declared: run(write(here / str(declared), 10, 8, declared=declared), wrong)["overall"]
+        declared: run(write(here / str(declared), 10, 8, declared=declared), wrong)["figures"]
         for declared in (False, True)
     }
     # Wilson for 64 of 80 rows (scipy: 0.699, 0.873), and for 8 of 10 documents (0.490, 0.943).
@@ -208,11 +208,11 @@ def test_power_counts_documents(here):
 
 def test_a_snapshot_keeps_the_documents(here):
     folder = write(here / "s", 10, 8)
-    found = run(folder, whole(0, 8) | whole(1, 8))["overall"]
+    found = run(folder, whole(0, 8) | whole(1, 8))["figures"]
     invoke("export", "LAST", here / "run.json")
     (here / "runs.db").unlink()
     invoke("import", here / "run.json")
-    again = json.loads(invoke("report", "LAST", "--json"))["overall"]
+    again = json.loads(invoke("report", "LAST", "--json"))["figures"]
     assert ends(again["pass_rate"]) == ends(found["pass_rate"])
 
 

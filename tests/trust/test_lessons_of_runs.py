@@ -336,10 +336,10 @@ class TestLatency:
         lines = [row | {"answer": {"word": f"word {row['case'][1]}"}} for row in rows]
         lines.append({"case": "c1", "repeat": 4, "latency": 60, "failed": "timeout"})
         Path("words/answers.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-        latency = json.loads(invoke("run", "words", "--json", "--max-inconclusive", 0.5))["overall"]["latency"]
+        figures = json.loads(invoke("run", "words", "--json", "--max-inconclusive", 0.5))["figures"]
         # Four times 1 s, four times 2 s, once 9 s; the ends alone would be (1 + 9 + 2 + 2) / 4 = 3.5 s.
         # The timeout took at least 60 s: the mean is a lower bound and says so, the median of the ten is exact.
-        mean, median = latency["mean"], latency["p50"]
+        mean, median = figures["latency.mean"], figures["latency.p50"]
         assert (mean["value"], mean["n"], mean["at_least"]) == (pytest.approx(81 / 10), 10, True)
         assert (median["value"], median["at_least"]) == (2, False)
 

@@ -37,8 +37,7 @@ def run(folder, score, truths, answers, *options, **more):
 
 
 def figures(report, measure):
-    overall = report["overall"]
-    return overall["components"]["tools"]["value"], overall["measures"]["tools"][measure]["value"]
+    return tuple(report["figures"][f"score.tools.{name}"]["value"] for name in ("points", measure))
 
 
 RATIOS = [({"item_set": {"expected": "expected.tools", "value": name}}, name) for name in ("recall", "precision", "f1")]

@@ -146,12 +146,7 @@ def recorded(folder, **more):
 
 
 def totals(report):
-    overall = report["overall"]
-    return (
-        overall["totals"]["cost"]["value"],
-        overall["totals"]["tokens_in"]["value"],
-        overall["latency"]["p50"]["value"],
-    )
+    return tuple(report["figures"][name]["value"] for name in ("cost.total", "tokens.in", "latency.p50"))
 
 
 @pytest.mark.parametrize("again", [("--judge-again",), ()])
