@@ -92,7 +92,7 @@ class TestPatterns:
     def test_no_more_than_twenty_are_kept_and_the_rest_is_counted(self) -> None:
         made = [bad(f"{c}-{i}", "name", category=f"c{c}") for c in range(30) for i in range(2)]
         summary = summary_of(made)
-        assert (len(summary.patterns), summary.extra["n_patterns"]) == (20, 30)
+        assert (len(summary.patterns), summary.n_patterns) == (20, 30)
 
     def test_failed_calls_are_no_pattern(self) -> None:
         made = [Made(f"t{i}", None, "target_failed", category="x", difficulty="d") for i in range(5)]
