@@ -30,6 +30,6 @@ def test_a_variant_without_malformed_answers_has_its_readable_figure(tmp_path):
     # plain: x of x, y and x of x; broken: only x of x could be read.
     data = json.loads(steelyard("report", "LAST", "--json", cwd=tmp_path).stdout)
     recall = {
-        group["name"]: group["measures"]["tags"]["recall.readable"]["value"] for group in data["slices"]["variant"]
+        group["name"]: group["figures"]["score.tags.recall.readable"]["value"] for group in data["slices"]["variant"]
     }
     assert recall == pytest.approx({"plain": 2 / 3, "broken": 1.0})

@@ -156,7 +156,9 @@ def data(report: Report) -> dict[str, Any]:
 def _figures(summary: Summary) -> dict[str, Any]:
     """Every figure by name, of the whole run and of every slice, and the summary's lists."""
     slices = {
-        factor: [{"name": part.name, "n_planned": part.n_planned, "figures": encode(part)} for part in parts]
+        encode(factor): [
+            {"name": encode(part.name), "n_planned": part.n_planned, "figures": encode(part)} for part in parts
+        ]
         for factor, parts in summary.slices.items()
     }
     return {"figures": encode(summary.overall), "slices": slices, **encode_object(summary)}

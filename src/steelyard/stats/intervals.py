@@ -75,7 +75,7 @@ class Estimate:
     """Of a ratio of two counts, each summed over samples; None of any other figure."""
     mean_of: int | None = field(default=None, metadata={"if_known": True})
     """Of a ratio: above 0 it is the mean of so many ratios of two counts, and both counts are 0 then."""
-    n_cases: int | None = field(default=None, metadata={"hidden": True})
+    n_cases: int | None = field(default=None, metadata={"if_known": True})
     """How many cases, or clusters of cases, it is based on, where cases have several samples; None: `n`."""
 
     @property
