@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from parts.headers import run_header
+from steelyard.analysis.stored import summary_of
 from steelyard.records import (
     CallResult,
     Failure,
@@ -94,6 +95,12 @@ def failed(of: Case, position: int | None = None, **changes: Any) -> Sample:
     attempt = CallResult(latency=3.0, started_at=1002.0, tries=4, failure=Failure("timeout", "no answer in 3 s"))
     nothing = {"score": None, "passed": None, "band": None, "scores": (), "findings": (), "step": None}
     return sample(of, position, **({"call_result": attempt, "outcome": Outcome.TARGET_FAILED} | nothing | changes))
+
+
+def keep_figures(store: Store, *run_ids: str) -> None:
+    """Store the figures of runs that were put there without: a run of the product has them when it ends."""
+    for run_id in run_ids:
+        summary_of(store, store.run(run_id))
 
 
 def fill(store: Store, run_id: str = "demo-1", n: int = 4) -> None:

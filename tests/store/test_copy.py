@@ -11,7 +11,7 @@ import pytest
 from parts.command import invoke
 from parts.every_part import fill_with_everything
 from parts.judged_samples import judged
-from parts.stored import case, header, sample
+from parts.stored import case, header, keep_figures, sample
 from steelyard.errors import StoreError, UsageError
 from steelyard.records import CallResult, Owner, RunFacts, RunState, Signature
 from steelyard.store import copy as copy_module
@@ -49,6 +49,7 @@ def target(urls: tuple[str, str]) -> Iterator[SqlStore]:
 def fill_store(store: SqlStore) -> None:
     """Something in every table."""
     fill_with_everything(store)
+    keep_figures(store, "demo-1")
     store.create_run(header("demo-2", rescored_from="demo-1", created_at=1001.0))
     store.add_rescored("demo-2", "demo-1", [judged(case(1))], [case(1)])
     store.update_run(header("demo-2", rescored_from="demo-1", created_at=1001.0, state=RunState.ENDED))

@@ -13,7 +13,7 @@ from parts.every_part import fill_with_everything
 from parts.judged_samples import judged
 from parts.small_suite import write_suite
 from parts.store_processes import StoreProcess, delete_and_stop, go_at_once, hold_open, write_batches
-from parts.stored import case, header, sample
+from parts.stored import case, header, keep_figures, sample
 from steelyard.errors import RunNotFound
 from steelyard.records import CallResult, RunFacts, RunHeader, RunState, Signature
 from steelyard.store import deletion
@@ -56,6 +56,7 @@ def test_a_run_goes_with_all_its_rows_and_the_cases_that_no_other_has(store: Sql
     write_snapshot(store, "stays-1", tmp_path / "before.json")
     before = {table: rows(store, table) for table in tables}
     fill_with_everything(store)
+    keep_figures(store, "demo-1")
     assert all(rows(store, table) > before[table] for table in tables if table not in ("journal", "stored_columns"))
     planned = plan_deletion(store, ["demo-1"], lambda _: False)
     assert [(item.run, item.samples) for item in planned.runs] == [("demo-1", len(list(store.samples("demo-1"))))]
@@ -223,6 +224,7 @@ def test_two_processes_write_on_while_25_runs_are_deleted(url: str) -> None:
 def test_a_deletion_that_was_killed_is_finished_by_the_next(url: str) -> None:
     store = open_store(url)
     put(store, "stays-1", 1, 2)
+    keep_figures(store, "stays-1")
     tables = (*OF_A_RUN, "runs", "cases")
     before = {table: rows(store, table) for table in tables}
     for name in ("a-1", "b-1"):

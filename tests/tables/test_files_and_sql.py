@@ -25,6 +25,7 @@ def url(tmp_path):
     store = open_store(url)
     put_rich(store)
     stored.fill(store)
+    stored.keep_figures(store, "rich-1", "demo-1")
     store.close()
     return url
 
@@ -147,7 +148,7 @@ def test_every_view_can_be_joined_and_named_twice(url):
         "began": str(datetime.fromtimestamp(1001.0, UTC).replace(tzinfo=None)),
         "state": "ended",
         "planned": 200,
-        "n": None,
+        "n": sum(row["score"] is not None for row in rows_of(url, "rich-1", "samples")),
     }
     assert asked(url, "select 0.5 as half, [1, 2] as list, null as none") == [
         {"half": 0.5, "list": [1, 2], "none": None}
