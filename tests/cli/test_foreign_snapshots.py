@@ -40,7 +40,7 @@ class Diary:
         took = page.get("took", 0.5)
         return RecordedSample(case, page.get("text"), page.get("lost", ""), took, reply, "torn", stored=page)
 
-    def write(self, header, samples):
+    def write(self, header, summary, samples):
         pages = [[case.id, sample.call_result.text, sample.score] for sample, case in samples]
         original = header.options.original
         return {"run": header.id, "pages": pages, "kept": original.samples if original else []}

@@ -79,7 +79,7 @@ def test_every_factor_has_its_figures(matrix):
         ("variant.model", "large"): (1 - 3 / 16, 32),
     }
     # Repeats and models of a case are no new evidence: wider than Wilson's interval of 18 of 32, [39.3, 71.8].
-    short = slices["variant.prompt"][0]["average"]
+    short = slices["variant.prompt"][0]["figures"]["average"]
     assert short["low"] < 0.393
     assert short["high"] > 0.718
     text = matrix("report", "LAST", "--full")

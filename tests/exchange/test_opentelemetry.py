@@ -109,7 +109,7 @@ def test_spans_of_every_form_are_cases_with_recorded_answers(traced):
     # Paris and Lima of the three that were answered.
     assert report["figures"]["pass_rate"]["value"] == 2 / 3
     assert outcomes_in(report) == {"scored": 3, "target_failed": 1}
-    assert report["tokens_in"]["value"] == 33
+    assert report["figures"]["tokens.in"]["value"] == 33
     assert report["failures"] == {"500": 1}
     snapshot = traced / "run.json"
     invoke("export", "LAST", snapshot, "--store", traced / "runs.db")
