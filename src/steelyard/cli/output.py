@@ -19,12 +19,12 @@ from steelyard.report.verdicts import INTERRUPTED, exit_code
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from steelyard.commands.ci_report import Annotation
     from steelyard.decide.baselines import Reference
     from steelyard.engine.engine import Ending
     from steelyard.engine.plan import RunOptions
     from steelyard.report.document import Block, Document
     from steelyard.report.model import Report
+    from steelyard.report.render.github import Annotation
     from steelyard.results.shown import ShownResult
     from steelyard.runner.run import Result
     from steelyard.store.base import Store

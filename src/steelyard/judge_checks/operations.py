@@ -5,27 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import UsageError
 from steelyard.records import Mode, RunHeader
 from steelyard.results.operations import refuse_other_suite, run_of
-from steelyard.results.run import Run, model_of
+from steelyard.results.run import model_of
 from steelyard.results.shown import ShownResult
 
 if TYPE_CHECKING:
-    from steelyard.api import Suite
     from steelyard.engine.engine import Ending
     from steelyard.engine.plan import RunOptions, Selection
     from steelyard.engine.writer import Progress
     from steelyard.judge_checks.build import JudgeCard
+    from steelyard.results.run import AnyRun, AnySuite
     from steelyard.store.base import Store
     from steelyard.suite.judge import JudgeModel
     from steelyard.suite.models import SuiteModel
-
-    AnyRun = Run | str | Path
-    AnySuite = Suite | SuiteModel | str | Path
 
 
 _READINGS_OF_A_MODEL = 2
