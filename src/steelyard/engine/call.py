@@ -40,12 +40,14 @@ _LARGEST_AMOUNT = 1e15
 
 _MEASURED = ("latency", "cached")
 """Of a result, what the engine finds itself: how long the call took, and whether the answer is from its own cache."""
-_STATED = tuple(name for name in Response.__match_args__ if name in CallResult.__match_args__ and name not in _MEASURED)
+_STATED: tuple[str, ...] = tuple(
+    name for name in Response.__match_args__ if name in CallResult.__match_args__ and name not in _MEASURED
+)
 """What a result has from the response."""
 _TEXTS, _COUNTS = ("text", "model", "response_id"), ("tokens_in", "tokens_out", "tokens_cached")
 _MOMENTS = ("first_byte", "first_token")
 _MADE_THEN = ("started_at", "tries", "cached", "failure", "queued", "first_failure")
-_CACHED = tuple(name for name in CallResult.__match_args__ if name not in _MADE_THEN)
+_CACHED: tuple[str, ...] = tuple(name for name in CallResult.__match_args__ if name not in _MADE_THEN)
 """What the response cache holds of a call; the others belong to the call that was made then."""
 
 Cached = Callable[[str], dict[str, Any] | None]

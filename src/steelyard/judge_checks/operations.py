@@ -14,11 +14,11 @@ from steelyard.results.run import model_of
 from steelyard.results.shown import ShownResult
 
 if TYPE_CHECKING:
-    from steelyard.engine.engine import Ending
     from steelyard.engine.plan import RunOptions, Selection
     from steelyard.engine.writer import Progress
     from steelyard.judge_checks.build import JudgeCard
     from steelyard.results.run import AnyRun, AnySuite
+    from steelyard.runner.run import Result
     from steelyard.store.base import Store
     from steelyard.suite.judge import JudgeModel
     from steelyard.suite.models import SuiteModel
@@ -58,7 +58,8 @@ def judge_check(
         else:
             opened = closing.enter_context(open_store(store))
             with progress_of(f"{model.name}, judge check", quiet=not show_progress) as progress:
-                header, _ = run_labelled(model, opened, run_options("judge_check", options), repeats, progress, env)
+                asked = run_options("judge_check", options)
+                header = run_labelled(model, opened, asked, repeats, progress, env).header
         return shown_card(card_of(opened, header, model))
 
 
@@ -91,7 +92,7 @@ def run_labelled(
     repeats: int | None,
     progress: Progress,
     env: Mapping[str, str] | None = None,
-) -> tuple[RunHeader, Ending]:
+) -> Result:
     """A run of the labelled cases, in which a model judges every text twice unless `repeats` says something else."""
     from steelyard.runner.run import run
 

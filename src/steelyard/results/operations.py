@@ -279,7 +279,7 @@ def rescore(
     """
     from steelyard.engine.plan import RunOptions
     from steelyard.loading.chosen_judge import judged_as_then
-    from steelyard.runner.run import rescore_decided
+    from steelyard.runner import run as evaluation
 
     source = run_of(run, store)
     if source.file is not None:
@@ -288,7 +288,7 @@ def rescore(
         refuse_imported(header)
         model = judged_as_then(source.suite_model(suite), header.description.judge, to_ask=False)
         options = RunOptions(strict=strict, max_inconclusive=max_inconclusive)
-        report = rescore_decided(model, opened, header, options).report(opened)
+        report = evaluation.rescore(model, opened, header, options).report(opened)
     return Run(report.header, source.store, report=report, suite=model)
 
 
