@@ -13,7 +13,7 @@ from steelyard.loading.load import load_suite
 from steelyard.records import Judgement, Mode, Score, Vote
 from steelyard.report.build import build_report
 from steelyard.report.groups import stated
-from steelyard.scoring.evaluate import said_scores
+from steelyard.scoring.judged import said_scores
 from steelyard.store.sql import open_store
 from steelyard.suite.judge import JudgeModel, SaidCount, SaidMean
 

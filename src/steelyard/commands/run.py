@@ -73,7 +73,7 @@ def agree_to_cost(suite: SuiteModel, store: Store, earlier: RunHeader, *, yes: b
     UsageError without a terminal and without `yes`. Judges that are code cost nothing, and nobody is asked.
     """
     from steelyard.judging.ask import estimate_cost
-    from steelyard.scoring.base import models_asked
+    from steelyard.scoring.model_scorers import models_asked
     from steelyard.suite.prices import read_prices
 
     judge, models = suite.judge, sorted({model.model for model in models_asked(suite.computed)})

@@ -25,8 +25,8 @@ from steelyard.records import (
     ScorerCall,
     ScoringTime,
 )
-from steelyard.scoring.base import Wanted, looking_up
 from steelyard.scoring.evaluate import Evaluated, Evaluator
+from steelyard.scoring.model_scorers import Wanted, looking_up
 from steelyard.suite.case import Case
 from steelyard.suite.mapping import sample_tags
 

@@ -52,8 +52,8 @@ from steelyard.records import Mode, RunHeader, RunState, Signature, TargetFacts
 from steelyard.redact import redacted_output
 from steelyard.runner.judge_checks import broken_judge_limits, judge_doubts, with_anchors
 from steelyard.runner.spread import spread, spread_scoring
-from steelyard.scoring.base import models_asked
 from steelyard.scoring.evaluate import Evaluator
+from steelyard.scoring.model_scorers import models_asked
 from steelyard.store.base import Store
 from steelyard.store.sql import new_run_id
 from steelyard.suite.case import Case, digest
