@@ -25,16 +25,16 @@ def main(suite_path: str, concurrency: int, store_url: str, on: str | None = Non
     suite = load_suite(suite_path)
     store = open_store(store_url)
     wall, cpu = time.perf_counter(), _cpu()
-    header, ending = run.run(suite, store, RunOptions(concurrency=concurrency, on=on, workers=workers))
+    result = run.run(suite, store, RunOptions(concurrency=concurrency, on=on, workers=workers))
     wall, cpu = time.perf_counter() - wall, _cpu() - cpu
     store.close()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
         json.dumps(
             {
-                "n": ending.counts.done,
-                "scored": ending.counts.scored,
-                "verdict": header.verdict,
+                "n": result.ending.counts.done,
+                "scored": result.ending.counts.scored,
+                "verdict": result.header.verdict,
                 "wall": wall,
                 "cpu": cpu,
                 "peak_mb": peak,

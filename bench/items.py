@@ -78,7 +78,7 @@ def main(photos: int, items: int, rounds: int, folder: Path) -> None:
     parsed = [json.loads(text) for text in texts]
     bare_sides = [(_flat(case.expected), _flat(answer)) for case, answer in zip(cases, parsed, strict=True)]
     store = open_store(str(folder / "items.db"))
-    header, _ = run.run(suite, store, RunOptions())
+    header = run.run(suite, store, RunOptions()).header
 
     def bare() -> None:
         for true, read in bare_sides:

@@ -59,10 +59,10 @@ def main(n: int, folder: Path) -> None:
     with endpoint(Behaviour(delay=0.0)) as url:
         suite = load_suite(write(folder, n, url))
         store = open_store(str(folder / "judged.db"))
-        header, _ = run.run(suite, store, RunOptions())
+        header = run.run(suite, store, RunOptions()).header
     # The judge is gone from here on: a rescore that asked it would fail.
     wall, cpu = time.perf_counter(), time.process_time()
-    again = run.rescore(suite, store, header)
+    again = run.rescore(suite, store, header).header
     spent = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
     scored = Counter(sample.outcome for sample, _ in store.samples(again.id))["scored"]
     store.close()

@@ -54,7 +54,7 @@ def scored_report() -> Report:
     with tempfile.TemporaryDirectory() as folder:
         store = open_store(str(Path(folder) / "picture.db"))
         try:
-            header, _ = run.run(load_suite(SUITE), store)
+            header = run.run(load_suite(SUITE), store).header
             return build_report(store, header)
         finally:
             store.close()

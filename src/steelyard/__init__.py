@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from steelyard.results.shown import Shown, ShownResult
     from steelyard.run_history.operations import history
     from steelyard.scoring.base import MeanMeasure, Measure, Reading, Scorer
+    from steelyard.scoring.items.box_groups import group_boxes
     from steelyard.scoring.items.boxes import read_box
-    from steelyard.scoring.items.groups import group_boxes
     from steelyard.stats.intervals import Estimate
     from steelyard.store.base import RecordedRun, RecordedSample
     from steelyard.suite.case import Attachment, Case
@@ -149,7 +149,7 @@ _HOMES = {
     "UsageError": "steelyard.errors",
     "arm_of": "steelyard.experiments.assignment",
     "assign": "steelyard.experiments.assignment",
-    "group_boxes": "steelyard.scoring.items.groups",
+    "group_boxes": "steelyard.scoring.items.box_groups",
     "import_run": "steelyard.api",
     "is_exposed": "steelyard.experiments.assignment",
     "load_suite": "steelyard.loading.load",

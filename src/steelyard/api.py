@@ -98,7 +98,7 @@ def run_suite(
     """
     from steelyard.engine.plan import run_options
     from steelyard.engine.writer import progress_of
-    from steelyard.runner.run import run_decided
+    from steelyard.runner.run import run
     from steelyard.store.sql import open_store
 
     model, wanted = _loaded("run_suite", suite), run_options("run_suite", options)
@@ -106,9 +106,9 @@ def run_suite(
         raise UsageError(f"run_suite: env maps names of variables to values; found {env!r:.60} ({type(env).__name__})")
     with open_store(store) as opened:
         with progress_of(model.name, quiet=not show_progress) as progress:
-            result, ending = run_decided(model, opened, wanted, progress, env)
+            result = run(model, opened, wanted, progress, env)
         report = result.report(opened)
-        return Run(report.header, store, report=report, suite=model, interrupted=ending.interrupted)
+        return Run(report.header, store, report=report, suite=model, interrupted=result.interrupted)
 
 
 def import_run(suite: SuiteModel | Suite, file: str | Path, *, store: str | None = None) -> Run:

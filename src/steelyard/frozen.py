@@ -57,6 +57,11 @@ def slotted(cls: type[T] | None = None, /, *, eq: bool = True) -> type[T] | Call
     return partial(_defined, shared=shared) if cls is None else _defined(cls, shared)
 
 
+def values_of(item: Any, *names: str) -> dict[str, Any]:
+    """These attributes of an object by their own names: `values_of(page, "count", "total")`."""
+    return {name: getattr(item, name) for name in names}
+
+
 def _without_equality(shared: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in shared.items() if name not in {"__eq__", "__hash__"}}
 

@@ -31,7 +31,7 @@ from steelyard.redact import redact_known
 
 _BUILT_IN = {
     "scorers": {
-        "alternatives": "steelyard.scoring.names:Alternatives",
+        "alternatives": "steelyard.scoring.aliases:Alternatives",
         "choice": "steelyard.scoring.text:Choice",
         "contains": "steelyard.scoring.text:Contains",
         "exact": "steelyard.scoring.text:Exact",
@@ -41,7 +41,7 @@ _BUILT_IN = {
         "keywords_or_fuzzy": "steelyard.scoring.names:KeywordsOrFuzzy",
         "match_items": "steelyard.scoring.items.match:MatchItems",
         "match_spans": "steelyard.scoring.spans.match:MatchSpans",
-        "money_range": "steelyard.scoring.numbers:MoneyRange",
+        "money_range": "steelyard.scoring.money:MoneyRange",
         "number": "steelyard.scoring.numbers:Number",
         "ordinal": "steelyard.scoring.text:Ordinal",
         "regex": "steelyard.scoring.text:Regex",

@@ -4,34 +4,13 @@
 gold ones, `sections_of` finds named regions, `convert_offset` counts a place in another unit.
 """
 
-from steelyard.scoring.spans.compare import (
-    Figures,
-    Mean,
-    SchemeCounts,
-    SpanComparison,
-    SpanError,
-    SpanMatching,
-    compare_spans,
-    macro,
-    match_spans,
-    micro,
-    overlap,
-)
+from steelyard.scoring.spans.compare import SpanMatching, match_spans, overlap
+from steelyard.scoring.spans.errors import SpanError
 from steelyard.scoring.spans.match import MatchSpans
-from steelyard.scoring.spans.read import (
-    MAIN,
-    LostSpan,
-    OffsetError,
-    OffsetUnit,
-    Spans,
-    SpansLayout,
-    TextOffsets,
-    TextSpan,
-    convert_offset,
-    read_spans,
-    section_at,
-    sections_of,
-)
+from steelyard.scoring.spans.offsets import OffsetError, OffsetUnit, TextOffsets, convert_offset
+from steelyard.scoring.spans.read import LostSpan, Spans, SpansLayout, TextSpan, read_spans
+from steelyard.scoring.spans.schemes import Figures, Mean, SchemeCounts, SpanComparison, compare_spans, macro, micro
+from steelyard.scoring.spans.sections import MAIN, section_at, sections_of
 
 __all__ = [
     "MAIN",

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from parts import running as run
 from parts.judged_suite import chat_judge, verdict, write_judged
 from parts.loopback import Loopback, chat_answer
 from parts.nightly import Nightly, settings, wrong
@@ -13,7 +14,6 @@ from steelyard.decide.baselines import set_baseline
 from steelyard.engine.plan import RunOptions, Selection
 from steelyard.loading.load import load_suite
 from steelyard.records import Verdict
-from steelyard.runner import run
 from steelyard.store.sql import open_store
 
 PASS_RATE = "regression of the headline against earlier runs: pass_rate"

@@ -11,7 +11,7 @@ from parts.columns import Made, columns, suite
 from parts.described import summarise
 from steelyard.analysis.model import Summary
 from steelyard.decide.gates import evaluate
-from steelyard.scoring.spans.compare import Figures, macro, micro
+from steelyard.scoring.spans.schemes import Figures, macro, micro
 from steelyard.stats.intervals import Estimate
 
 NAMES = ("a", "b", "c")

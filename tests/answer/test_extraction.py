@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from parts.lengths import examples
 from parts.looped import for_every
-from steelyard.scoring.extract import compile_schema, extract_json
+from steelyard.scoring.extract import extract_json
+from steelyard.scoring.json_schema import compile_schema
 
 pytestmark = pytest.mark.boundary("json-repair", "jsonschema-rs")
 

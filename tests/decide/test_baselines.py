@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from parts import running as weighing
 from parts.small_suite import write_suite
 from steelyard.decide.baselines import (
     baselines,
@@ -22,7 +23,6 @@ from steelyard.errors import UsageError
 from steelyard.loading.load import load_suite
 from steelyard.records import RunState, Verdict
 from steelyard.report.build import build_report
-from steelyard.runner import run as weighing
 from steelyard.store.sql import open_store
 
 RIGHT = "def answer(case):\n    return {'word': 'word %d' % case.input['number']}\n"

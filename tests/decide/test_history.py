@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from parts import running as weighing
 from parts.histories import DAY, JAN_1, keep, made_run, summary
 from parts.slices import changed, with_slices
 from parts.small_suite import write_suite
@@ -11,7 +12,6 @@ from steelyard.errors import UsageError
 from steelyard.loading.load import load_suite
 from steelyard.records import AbPlan, RunFacts, RunState, Verdict
 from steelyard.run_history.history import Wanted, asked_metric, read_history
-from steelyard.runner import run as weighing
 from steelyard.stats.intervals import Estimate
 from steelyard.store.logs import BaselineEntry
 from steelyard.store.sql import open_store

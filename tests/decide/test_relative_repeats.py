@@ -6,11 +6,11 @@ import json
 
 import pytest
 
+from parts import running as weighing
 from steelyard.decide.baselines import Reference, stored_results
 from steelyard.engine.plan import RunOptions
 from steelyard.loading.load import load_suite
 from steelyard.records import Verdict
-from steelyard.runner import run as weighing
 from steelyard.store.sql import open_store
 
 PASS, FAIL, AMBIGUOUS = Verdict.PASS, Verdict.FAIL, Verdict.AMBIGUOUS

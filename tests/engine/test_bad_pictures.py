@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from parts import running as run
 from parts.loopback import Loopback, chat_answer, json_answer
 from parts.photos import bad_photos, photo_bytes
 from parts.small_suite import http_target, write_suite
@@ -17,7 +18,6 @@ from steelyard.engine.limits import Pace
 from steelyard.engine.plan import RunOptions
 from steelyard.loading.load import load_suite
 from steelyard.records import Outcome, RunState, Verdict
-from steelyard.runner import run
 from steelyard.store.sql import open_store
 from steelyard.suite.case import Attachment, Case
 from steelyard.suite.models import Limits, Variant

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from parts import running as runner
 from parts.command import steelyard
 from parts.judge_server import judge_server
 from parts.judged_suite import chat_judge, verdict, write_judged
@@ -15,7 +16,6 @@ from steelyard.loading.load import load_suite
 from steelyard.records import Outcome, RunState, Verdict
 from steelyard.report.build import build_report
 from steelyard.report.run import next_command
-from steelyard.runner import run as runner
 from steelyard.store.sql import open_store
 
 PATH = "/v1/embeddings"

@@ -5,11 +5,11 @@ import json
 import pytest
 import yaml
 
+from parts import running as run
 from parts.loopback import Loopback, error, json_answer, slow, text_answer
 from steelyard.engine.plan import RunOptions
 from steelyard.loading.load import load_suite
 from steelyard.records import Outcome
-from steelyard.runner import run
 
 SCHEMA = {
     "type": "object",

@@ -6,12 +6,12 @@ import json
 import pytest
 import yaml
 
+from parts import running as run
 from parts.loopback import Behaviour, Loopback, deep_json, endless, gzip_bomb, invalid_utf8, redirect, text_answer
 from parts.views import to_html, to_json
 from steelyard.loading.load import load_suite
 from steelyard.records import Outcome
 from steelyard.report.build import build_report
-from steelyard.runner import run
 
 SCHEMA = {"type": "object", "required": ["items"], "properties": {"items": {"type": "array"}}}
 EXPECT = {

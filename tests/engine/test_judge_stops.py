@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from parts import running as run
 from parts.judge_server import judge_server
 from parts.judged_suite import chat_judge, verdict, write_judged
 from steelyard.engine.plan import RunOptions
@@ -13,7 +14,6 @@ from steelyard.engine.writer import Journal
 from steelyard.errors import StoreError
 from steelyard.loading.load import load_suite
 from steelyard.records import CallResult, RunState
-from steelyard.runner import run
 
 
 def interrupting(request):

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from parts import running as weighing
 from parts.judge_server import judge_server, last_message
 from parts.judged_suite import chat_judge, verdict, write_judged
 from parts.loopback import error, slow
@@ -16,7 +17,6 @@ from steelyard.errors import UsageError
 from steelyard.loading.chosen_judge import judged_as_then
 from steelyard.loading.load import load_suite, with_judge
 from steelyard.records import Mode, Outcome, RunState, Verdict
-from steelyard.runner import run as weighing
 from steelyard.suite.judge import Member
 from steelyard.suite.models import SuiteModel
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 import yaml
 
+from parts import running as run
 from parts.loopback import Loopback, error, json_answer, slow
 from parts.small_suite import write_suite
 from parts.views import to_json
@@ -17,7 +18,6 @@ from steelyard.loading.load import load_suite
 from steelyard.records import Load, ScoringTime, TargetFacts, Verdict
 from steelyard.report.build import build_report
 from steelyard.report.repeats import latency
-from steelyard.runner import run
 
 ANSWER = json_answer({"items": ["x"]})
 DELAY = 0.15

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from parts import running as run
 from parts.loopback import Loopback, error, json_answer, throttle
 from parts.looped import for_every
 from parts.small_suite import http_target, write_suite
@@ -17,7 +18,6 @@ from steelyard.loading.load import load_suite
 from steelyard.records import Load
 from steelyard.report.build import build_report
 from steelyard.report.wording import notes
-from steelyard.runner import run
 from steelyard.store.sql import open_store
 from steelyard.suite.models import Limits
 from steelyard.suite.values import load_in_words, parse_rate, rate_in_words

@@ -9,6 +9,7 @@ from collections import Counter
 
 import pytest
 
+from parts import running as weighing
 from parts.judge_server import judge_server
 from parts.judged_suite import chat_judge, verdict, write_judged
 from parts.loopback import Loopback, error, json_answer, refusing, slow, text_answer, throttle
@@ -18,7 +19,6 @@ from steelyard.engine import limits as breaking
 from steelyard.engine.plan import RunOptions
 from steelyard.loading.load import load_suite
 from steelyard.records import Outcome, RunState, Verdict
-from steelyard.runner import run as weighing
 from steelyard.store.sql import open_store
 from steelyard.suite.values import duration_text, parse_time
 

@@ -6,12 +6,12 @@ import json
 
 import yaml
 
+from parts.running import rescore, run
 from parts.views import to_json
 from steelyard.engine.plan import RunOptions
 from steelyard.loading.load import load_suite
 from steelyard.records import Item, Verdict
 from steelyard.report.build import build_report
-from steelyard.runner.run import rescore, run
 from steelyard.store.sql import open_store
 
 SYSTEM = """

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from parts import running as run
 from parts.judged_suite import chat_judge, verdict, write_judged
 from parts.loopback import Loopback, chat_answer, error
 from parts.photos import noise, photo_bytes
@@ -18,7 +19,6 @@ from steelyard.engine.writer import Journal
 from steelyard.errors import UsageError
 from steelyard.loading.load import load_suite
 from steelyard.records import CallResult, Failure, Owner, RunState, Verdict
-from steelyard.runner import run
 
 
 @pytest.fixture
@@ -208,7 +208,7 @@ def test_answers_that_a_run_had_no_time_to_take_over_are_not_asked_for_again(ser
     server.on("/v1/chat/completions", chat_answer('{"word": "WORD 0"}', tokens=(1000, 0)))
     begun = stopped_after_two(with_scorer(tmp_path, server, []), store)
     with monkeypatch.context() as patch:
-        patch.setattr(run, "rescore_answers", interrupted)
+        patch.setattr("steelyard.runner.run.rescore_answers", interrupted)
         with pytest.raises(KeyboardInterrupt):
             run.run(with_scorer(tmp_path, server, ["space"]), store, RunOptions(resume=""))
     header, _ = run.run(with_scorer(tmp_path, server, ["case"]), store, RunOptions(resume=""))

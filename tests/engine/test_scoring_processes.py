@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from parts import running as run
 from steelyard.engine import pool
 from steelyard.engine.plan import RunOptions
 from steelyard.engine.writer import Silent
 from steelyard.loading.load import load_suite
-from steelyard.runner import run
+from steelyard.runner import run as runner
 from steelyard.store.sql import open_store
 
 SCORER = """
@@ -77,13 +78,11 @@ def test_processes_give_what_one_process_gives_also_when_they_are_killed(tmp_pat
     monkeypatch.setenv("ASKING", str(os.getpid()))
     folder, notes = write(tmp_path / "s", 100), Notes()
     suite, store = load_suite(folder), open_store(str(tmp_path / "runs.db"))
-    (alone, _), (first, ending) = (
-        run.run_decided(suite, store, RunOptions(workers=workers), notes) for workers in (1, 2)
-    )
+    alone, first = (runner.run(suite, store, RunOptions(workers=workers), notes) for workers in (1, 2))
     (folder / "poison").touch()
-    second = run.rescore_decided(suite, store, alone.header, RunOptions(workers=2), notes)
+    second = runner.rescore(suite, store, alone.header, RunOptions(workers=2), notes)
     expected = samples(store, alone.header)
-    assert (ending.counts.done, len(expected), notes.texts) == (100, 100, [])
+    assert (first.ending.counts.done, len(expected), notes.texts) == (100, 100, [])
     assert "boom" in str(expected[3][0].findings)
     assert samples(store, first.header) == expected
     assert samples(store, second.header) == expected
@@ -98,7 +97,7 @@ def test_a_suite_that_has_changed_meanwhile_is_scored_here_and_it_is_told(tmp_pa
     folder, notes = write(tmp_path / "s", 20, name="changed_scorer"), Notes()
     suite, store = load_suite(folder), open_store(str(tmp_path / "runs.db"))
     (folder / "changed_scorer.py").write_text(SCORER.replace("== case", "!= case"))
-    _, ending = run.run_decided(suite, store, RunOptions(workers=2), notes)
+    _, ending = run.run(suite, store, RunOptions(workers=2), notes)
     assert ending.counts.done == 20
     assert [text.partition(": ")[0] for text in notes.texts] == ["scored in one process"]
     assert "scores otherwise when it is loaded again" in notes.texts[0]

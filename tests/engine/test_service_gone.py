@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from parts import running as run
 from parts.loopback import Loopback, json_answer, text_answer
 from parts.small_suite import write_suite
 from steelyard.cli import steelyard as main
@@ -21,7 +22,6 @@ from steelyard.errors import UsageError
 from steelyard.loading.load import load_suite, with_target
 from steelyard.records import CallResult, Failure, RunState, Verdict
 from steelyard.report.build import build_report
-from steelyard.runner import run
 from steelyard.store.sql import open_store
 
 SERVICE = Path(__file__).parents[1] / "parts" / "small_service.py"

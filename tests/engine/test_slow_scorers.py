@@ -5,13 +5,13 @@ import time
 
 import pytest
 
+from parts import running as run
 from parts.command import steelyard
 from parts.loopback import Loopback, json_answer
 from parts.small_suite import http_target, write_suite
 from steelyard.engine import engine as engine_run
 from steelyard.engine.plan import RunOptions
 from steelyard.loading.load import load_suite
-from steelyard.runner import run
 from steelyard.store.sql import open_store
 
 WAITS = "time.sleep(0.2)"

@@ -5,13 +5,13 @@ import time
 
 import pytest
 
+from parts import running as run
 from parts.loopback import Loopback, chat_answer, cut_mid_body, error, garbage, json_answer, slow, throttle
 from parts.small_suite import http_target, write_suite
 from steelyard.engine.plan import RunOptions, Selection
 from steelyard.errors import StoreError, UsageError
 from steelyard.loading.load import load_suite
 from steelyard.records import Outcome, RunState, Verdict
-from steelyard.runner import run
 from steelyard.scoring.base import Scorer
 from steelyard.store.sql import open_store
 

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from parts import running as run
 from parts.loopback import Loopback, json_answer, text_answer
 from parts.small_suite import http_target, write_suite
 from parts.two_arms import bad, good
@@ -25,7 +26,6 @@ from steelyard.experiments.runner import metric_of, run_ab
 from steelyard.experiments.runs import Attempt, find_ab
 from steelyard.loading.load import load_suite, with_target
 from steelyard.records import AbPlan, Outcome, RunState, Verdict
-from steelyard.runner import run
 from steelyard.store.sql import open_store
 from steelyard.suite.case import Case
 

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from parts import running as weighing
 from parts.judge_server import cut_off, judge_server, last_message
 from parts.judged_suite import chat_judge, verdict, write_judged
 from parts.loopback import chat_answer
@@ -16,7 +17,6 @@ from steelyard.loading.load import load_suite
 from steelyard.records import Mode, Outcome
 from steelyard.report.build import build_report
 from steelyard.report.samples import sample_line
-from steelyard.runner import run as weighing
 from steelyard.scoring.extract import BROKE_OFF
 from steelyard.store.snapshot import read_snapshot, write_snapshot
 from steelyard.store.sql import open_store

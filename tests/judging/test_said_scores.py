@@ -6,14 +6,14 @@ from contextlib import closing
 import pytest
 
 from parts.judged_suite import write_judged
+from parts.running import run
 from parts.small_judge import RUBRIC
 from parts.views import to_html, to_json, to_markdown
 from steelyard.loading.load import load_suite
 from steelyard.records import Judgement, Mode, Score, Vote
 from steelyard.report.build import build_report
 from steelyard.report.groups import stated
-from steelyard.runner.run import run
-from steelyard.scoring.evaluate import said_scores
+from steelyard.scoring.judged import said_scores
 from steelyard.store.sql import open_store
 from steelyard.suite.judge import JudgeModel, SaidCount, SaidMean
 

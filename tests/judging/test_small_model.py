@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from parts import running as run
 from parts.command import steelyard
 from parts.judged_suite import write_judged
 from steelyard.engine.plan import RunOptions
 from steelyard.loading.load import load_suite
 from steelyard.records import Mode, Outcome
-from steelyard.runner import run
 from steelyard.store.sql import open_store
 
 xllamacpp = pytest.importorskip("xllamacpp", reason="needs xllamacpp")

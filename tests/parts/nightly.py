@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from parts import running as run
 from parts.small_suite import write_suite
 from steelyard.alerts.evaluate import readings_of
 from steelyard.alerts.evidence import Evidence
@@ -13,7 +14,6 @@ from steelyard.engine.plan import RunOptions
 from steelyard.loading.alerts import AlertSettings, WindowPart, settings_from
 from steelyard.loading.load import load_suite
 from steelyard.records import RunHeader
-from steelyard.runner import run
 from steelyard.store.sql import open_store
 
 SYSTEM = """

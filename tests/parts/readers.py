@@ -15,7 +15,8 @@ from steelyard.records import CallResult, Failure, JudgeCall
 from steelyard.redact import SecretRedactor
 from steelyard.report.format import as_text, one_line, visible
 from steelyard.scoring.evaluate import Evaluator
-from steelyard.scoring.extract import compile_schema, extract_json
+from steelyard.scoring.extract import extract_json
+from steelyard.scoring.json_schema import compile_schema
 from steelyard.suite.case import Case
 from steelyard.suite.redaction import Redactor, RedactPart
 from steelyard.suites.review.reviewing import review

@@ -8,13 +8,13 @@ import yaml
 
 from parts.columns import Made
 from parts.compared import compared
+from parts.running import run
 from parts.views import to_html, to_json, to_markdown
 from steelyard.analysis.findings import SectionFigure, section_figures, top_confusions
 from steelyard.loading.load import load_suite
 from steelyard.report.build import build_report
 from steelyard.report.findings import confusions, sections
 from steelyard.report.groups import measured
-from steelyard.runner.run import run
 from steelyard.store.sql import open_store
 
 SUITE = {

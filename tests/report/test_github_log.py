@@ -13,9 +13,15 @@ from hypothesis import strategies as st
 from parts.github_runner import OUTPUT, obeyed
 from steelyard.cli import SafeOutput
 from steelyard.cli.output import GithubJob
-from steelyard.commands.ci_report import Annotation, Level
 from steelyard.report.format import spelled_out
-from steelyard.report.render.github import commands_off, harmless_json, harmless_log, output_lines
+from steelyard.report.render.github import (
+    Annotation,
+    AnnotationLevel,
+    commands_off,
+    harmless_json,
+    harmless_log,
+    output_lines,
+)
 
 DANGEROUS = st.lists(st.sampled_from([":", "::", "error", " ", "\t", "\r", "\n", "##[", "]", "::x::", "a"])).map(
     "".join
@@ -80,7 +86,7 @@ def test_an_output_is_read_as_it_was_given(first, second):
 def test_an_annotation_is_one_command_whatever_it_says(title, message, file):
     # The runner takes no account of space at the end of a line.
     message += "."
-    [shown] = obeyed(Annotation(Level.WARNING, title + "t", message, file.strip() + "f", 3).command)
+    [shown] = obeyed(Annotation(AnnotationLevel.WARNING, title + "t", message, file.strip() + "f", 3).command)
     assert shown.level == "warning"
     assert shown.properties == {"file": file.strip() + "f", "line": "3", "title": " ".join((title + "t").split())}
     # Every kind of line end is one.

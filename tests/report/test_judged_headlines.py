@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 from parts import reports
+from parts import running as weighing
 from parts.judge_server import judge_server
 from parts.judged_suite import chat_judge, verdict, write_judged
 from parts.loopback import error
@@ -19,7 +20,6 @@ from steelyard.loading.load import load_suite
 from steelyard.report import findings, groups, run, wording
 from steelyard.report.build import build_report
 from steelyard.report.judge.run import judge_name, judge_warnings, spending_words
-from steelyard.runner import run as weighing
 from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Spending
 from steelyard.store.sql import open_store

@@ -8,6 +8,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
+from parts import running as run
 from parts.judge_server import judge_server
 from parts.judged_suite import chat_judge, verdict, write_judged
 from parts.reports import rich_report
@@ -18,7 +19,6 @@ from steelyard.report.groups import cases_by_variant
 from steelyard.report.judge.run import mode_sentence
 from steelyard.report.render.junit import to_junit
 from steelyard.report.wording import status
-from steelyard.runner import run
 from steelyard.store.sql import open_store
 
 

@@ -13,7 +13,8 @@ from parts.lengths import examples
 from parts.looped import for_every
 from steelyard.scoring.items import similar as similar_module
 from steelyard.scoring.items.similar import Matching, copies, is_fragment, match
-from steelyard.scoring.text import Folder, fold
+from steelyard.scoring.spelling import fold
+from steelyard.scoring.text import Folder
 
 DIFFERENCES = ("case", "space", "punctuation", "accents")
 IGNORED = [chosen for count in range(5) for chosen in combinations(DIFFERENCES, count)]

@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parts.looped import for_every
+from steelyard.scoring.aliases import Alternatives
 from steelyard.scoring.names import (
-    Alternatives,
     KeywordsOrFuzzy,
     edits,
     keyword_or_fuzzy,

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parts.looped import for_every
-from steelyard.scoring.numbers import read_money, read_price
+from steelyard.scoring.money import read_money, read_price
 
 
 @for_every(

@@ -7,7 +7,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from parts.looped import for_every
-from steelyard.scoring.numbers import MoneyRange, money_overlap, strict_money, strict_years, years_overlap
+from steelyard.scoring.money import MoneyRange
+from steelyard.scoring.ranges import money_overlap, strict_money, strict_years, years_overlap
 from steelyard.scoring.years import YearRange
 from steelyard.suite.case import Case
 

@@ -7,9 +7,10 @@ import pytest
 
 from parts.judged_suite import write_judged
 from steelyard.loading.load import load_suite
-from steelyard.scoring import evaluate
+from steelyard.scoring import recent
 from steelyard.scoring.base import Reading, Scorer
-from steelyard.scoring.evaluate import Evaluator, Recent
+from steelyard.scoring.evaluate import Evaluator
+from steelyard.scoring.recent import Recent
 from steelyard.suite.case import Case
 from steelyard.suite.models import Component, SuiteModel, TargetSpec
 
@@ -41,7 +42,7 @@ def test_a_case_of_the_same_name_with_another_truth_is_not_known() -> None:
 
 
 def test_no_more_than_a_few_dozen_are_kept_and_the_oldest_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evaluate, "_MOST", 2)
+    monkeypatch.setattr(recent, "_MOST", 2)
     kept: Recent[int] = Recent()
     asked = case()
     for number in range(3):

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import steelyard
 from parts.looped import for_every
-from steelyard.scoring.items import groups as regions
+from steelyard.scoring.items import box_groups as regions
+from steelyard.scoring.items.box_groups import group_boxes, lay_out
 from steelyard.scoring.items.boxes import raw_box, read_box, scale_box, units_of, write_box
-from steelyard.scoring.items.groups import group_boxes, lay_out
 
 KINDS = ("rows", "columns", "piles")
 FRACTION = (0.1, 0.2, 0.4, 0.6)

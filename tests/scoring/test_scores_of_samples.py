@@ -7,11 +7,13 @@ import pytest
 from steelyard.errors import SuiteError
 from steelyard.plugins import UserCodeError
 from steelyard.records import Finding, Mark, Outcome
+from steelyard.scoring.aliases import Alternatives
 from steelyard.scoring.base import Reading, Scorer
 from steelyard.scoring.evaluate import Evaluator
-from steelyard.scoring.names import Alternatives, KeywordsOrFuzzy
-from steelyard.scoring.numbers import MoneyRange
-from steelyard.scoring.text import Contains, Exact, says_unknown, truth_parts
+from steelyard.scoring.money import MoneyRange
+from steelyard.scoring.names import KeywordsOrFuzzy
+from steelyard.scoring.text import Contains, Exact
+from steelyard.scoring.unknown import says_unknown, truth_parts
 from steelyard.scoring.years import YearRange
 from steelyard.suite.case import Case
 from steelyard.suite.models import AnswerShape, Component, FindingKind, SuiteModel, TargetSpec, Threshold

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parts.looped import for_every
-from steelyard.scoring.spans.compare import Figures, compare_spans, macro, match_spans, micro, overlap
+from steelyard.scoring.spans.compare import match_spans, overlap
 from steelyard.scoring.spans.read import LostSpan, Spans, TextSpan
+from steelyard.scoring.spans.schemes import Figures, compare_spans, macro, micro
 
 SCHEMES = ("strict", "exact", "partial", "type")
 

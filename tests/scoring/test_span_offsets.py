@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parts.looped import for_every
-from steelyard.scoring.spans.read import OffsetError, TextOffsets, convert_offset, section_at, sections_of
+from steelyard.scoring.spans.offsets import OffsetError, TextOffsets, convert_offset
+from steelyard.scoring.spans.sections import section_at, sections_of
 
 UNITS = ("code_points", "bytes", "utf16")
 # One character each of one, two, three and four bytes; only the last takes two UTF-16 units.

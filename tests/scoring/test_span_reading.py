@@ -4,7 +4,8 @@ import pytest
 from pydantic import ValidationError
 
 from parts.looped import for_every
-from steelyard.scoring.spans.read import SpansLayout, read_spans, sections_of
+from steelyard.scoring.spans.read import SpansLayout, read_spans
+from steelyard.scoring.spans.sections import sections_of
 
 TEXT = "😀 a red fox and a red cat"
 #       0 2345   9    14  18  22    (code points; UTF-16 counts one more after the face)

@@ -6,7 +6,7 @@ import pytest
 
 from parts.looped import for_every
 from steelyard.records import Item
-from steelyard.scoring.extract import items_of, key_text
+from steelyard.scoring.repeat_items import items_of, key_text
 from steelyard.suite.models import StabilityRules
 
 RULES = StabilityRules(items="items[]", key="id", fields={"span": "overlap", "place.level": "equal"})

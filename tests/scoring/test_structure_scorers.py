@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from steelyard.scoring.base import build_answer
+from steelyard.scoring.building import build_answer
 from steelyard.scoring.structure import Fields, JsonSchema
 from steelyard.suite.case import Case
 

@@ -232,7 +232,7 @@ def test_a_suite_in_python_has_the_same_keys(written):
 
 def test_the_schema_of_suite_files_knows_the_checks(written):
     from steelyard.loading.json_schema import suite_schema
-    from steelyard.scoring.extract import SchemaValidator
+    from steelyard.scoring.json_schema import SchemaValidator
 
     validator = SchemaValidator(suite_schema())
     good = json.loads(written(required_repeats="first").read_text())

@@ -8,7 +8,7 @@ import pytest
 
 from parts.review_service import TOKEN, review_service
 from steelyard.loading.load import load_suite
-from steelyard.scoring.extract import SchemaValidator
+from steelyard.scoring.json_schema import SchemaValidator
 from steelyard.suites.review import service
 from steelyard.suites.review.switches import Switches, from_env, from_texts, seconds, shaken, waiting_time
 

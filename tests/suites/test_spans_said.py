@@ -5,12 +5,12 @@ from contextlib import closing
 
 import pytest
 
+from parts.running import run
 from parts.seed_snapshots import about, failed, judged, missed, result, snapshot
 from steelyard.exchange.imports import import_foreign
 from steelyard.loading.load import load_suite
 from steelyard.report.build import build_report
-from steelyard.runner.run import run
-from steelyard.scoring.spans.compare import compare_spans, macro, micro
+from steelyard.scoring.spans.schemes import compare_spans, macro, micro
 from steelyard.store.sql import open_store
 from steelyard.suites.spans.prompts import gold_spans, placed
 from steelyard.suites.spans.taxonomy import categories, category_of

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from parts.lengths import examples
 from parts.looped import for_every
+from parts.running import run
 from parts.seed_snapshots import CATEGORIES, PROMPT, SPANS, failed, judged, result, snapshot
 from steelyard import UsageError
 from steelyard.analysis.stored import summary_of
@@ -17,7 +18,6 @@ from steelyard.exchange.imports import export_foreign, import_foreign
 from steelyard.loading.load import load_suite
 from steelyard.records import Mode, Original, Outcome, RunFacts, Verdict
 from steelyard.report.build import build_report
-from steelyard.runner.run import run
 from steelyard.store.sql import open_store
 from steelyard.suites.spans.snapshots import Format, evaluated
 from steelyard.suites.spans.summary import summarise

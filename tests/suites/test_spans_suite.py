@@ -17,7 +17,7 @@ from steelyard.judging.judgement import JudgeReader
 from steelyard.judging.prompt import Fence, messages
 from steelyard.records import CallResult, JudgeCall, Mode
 from steelyard.scoring.evaluate import Evaluator
-from steelyard.scoring.spans.compare import compare_spans, micro
+from steelyard.scoring.spans.schemes import compare_spans, micro
 from steelyard.suites.spans.gold import judge as gold_judge
 from steelyard.suites.spans.labeller import label
 from steelyard.suites.spans.prompts import gold_spans, placed

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steelyard.cli import workflow_command
+from steelyard.frozen import values_of
 
 if TYPE_CHECKING:
     from steelyard.alerts.channels import Place
@@ -113,7 +114,6 @@ def checked_data(checked: Checked) -> dict[str, Any]:
         "cannot_tell": [{"cause": item.cause, "why": item.what} for item in checked.unknown],
         "messages": [{"channel": channel.label, "message": message.as_data()} for channel, message in checked.messages],
         "deliveries": [
-            {"channel": item.channel, "state": item.state, "tries": item.tries, "detail": item.detail or None}
-            for item in checked.delivered
+            values_of(item, "channel", "state", "tries") | {"detail": item.detail or None} for item in checked.delivered
         ],
     }

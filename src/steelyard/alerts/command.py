@@ -13,6 +13,7 @@ from steelyard.alerts.after_run import checked_data, here, report_checked
 from steelyard.cli.options import as_json, run_name, store_url
 from steelyard.cli.output import console, print_json
 from steelyard.errors import UsageError
+from steelyard.frozen import values_of
 from steelyard.report.format import one_line
 
 if TYPE_CHECKING:
@@ -117,19 +118,12 @@ def _data(alert: AlertRecord, message: list[Delivery]) -> dict[str, Any]:
         "suite": alert.suite_name,
         "cause": alert.cause,
         "open": alert.is_open,
-        "opened_run": alert.opened_run,
-        "opened_at": alert.opened_at,
-        "seen_run": alert.seen_run,
-        "closed_run": alert.closed_run,
-        "closed_at": alert.closed_at,
+        **values_of(alert, "opened_run", "opened_at", "seen_run", "closed_run", "closed_at"),
         **alert.content,
         "ending": alert.ending,
         "deliveries": [
             {
-                "notice": item.notice,
-                "channel": item.channel,
-                "state": item.state,
-                "tries": item.tries,
+                **values_of(item, "notice", "channel", "state", "tries"),
                 "at": item.sent_at,
                 "detail": item.detail or None,
             }

@@ -13,7 +13,7 @@ from steelyard.analysis.stored import summary_of
 from steelyard.decide.baselines import stored_results
 from steelyard.decide.gates import Decision, measure, p_text
 from steelyard.decide.verdict import as_ended, decide
-from steelyard.frozen import frozen
+from steelyard.frozen import frozen, values_of
 from steelyard.loading.alerts import AlertSettings, Rule, WindowPart
 from steelyard.metrics.expressions import EVERY, Gate
 from steelyard.metrics.figures import Slice
@@ -73,17 +73,15 @@ class Reading:
 
     def as_data(self) -> dict[str, Any]:
         """As the store keeps it."""
-        return {
-            "rule": self.rule,
-            "subject": self.subject,
-            "what": self.what,
-            "how_much": self.how_much,
-            "significance": self.significance,
+        stored = values_of(self, *_STORED)
+        return stored | {
             "look": list(self.look),
             "quotes": [list(quote) for quote in self.quotes],
             "level": self.level.value,
-            "size": self.size,
         }
+
+
+_STORED = tuple(name for name in Reading.__match_args__ if name != "state")
 
 
 def unknown(rule: str, subject: str, why: str) -> Reading:
@@ -93,18 +91,15 @@ def unknown(rule: str, subject: str, why: str) -> Reading:
 
 def reading_from(data: dict[str, Any]) -> Reading:
     """What an alert was raised with, from what the store keeps."""
-    return Reading(
-        rule=data["rule"],
-        subject=data["subject"],
-        state=State.THERE,
-        what=data["what"],
-        how_much=data["how_much"],
-        significance=data["significance"],
-        look=tuple(data["look"]),
-        quotes=tuple((label, text) for label, text in data["quotes"]),
-        level=Level(data["level"]),
-        size=data["size"],
-    )
+    stored = {name: data[name] for name in _STORED}
+    quotes = tuple((label, text) for label, text in data["quotes"])
+    as_objects: dict[str, Any] = {
+        "look": tuple(data["look"]),
+        "quotes": quotes,
+        "level": Level(data["level"]),
+        "state": State.THERE,
+    }
+    return Reading(**stored | as_objects)
 
 
 _LOOKED_AT = 200

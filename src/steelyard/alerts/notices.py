@@ -11,7 +11,7 @@ from typing import Any
 
 from steelyard import __version__
 from steelyard.alerts.evidence import Level, Reading
-from steelyard.frozen import frozen
+from steelyard.frozen import frozen, values_of
 from steelyard.report.format import clipped, one_line, shortened, visible
 
 LONGEST_QUOTE = 500
@@ -90,17 +90,12 @@ class Notice:
         message = self.reading if self.now is None else self.now
         return {
             "kind": self.kind.value,
-            "level": self.level,
-            "alert": self.alert,
-            "suite": self.suite,
+            **values_of(self, "level", "alert", "suite"),
             "run": self.run_id,
-            "cause": self.reading.cause,
-            "rule": self.reading.rule,
-            "subject": self.reading.subject,
+            **values_of(self.reading, "cause", "rule", "subject"),
             "title": self.title,
             "what": self.reading.what,
-            "how_much": message.how_much,
-            "significance": message.significance,
+            **values_of(message, "how_much", "significance"),
             "since": {"run": self.since_run, "at": _iso(self.since_at)},
             "look": self.command,
             "quotes": [{"label": label, "text": text} for label, text in self.reading.quotes],

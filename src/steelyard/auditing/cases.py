@@ -19,9 +19,9 @@ from rapidfuzz.distance import Levenshtein
 from steelyard.auditing.filling import case_fields, decoded_words, is_sent, key, read_forms, sent_paths
 from steelyard.auditing.probes import even
 from steelyard.frozen import frozen
-from steelyard.scoring.base import build_answer
+from steelyard.scoring.building import build_answer
 from steelyard.scoring.evaluate import Evaluator
-from steelyard.scoring.text import truth_parts
+from steelyard.scoring.unknown import truth_parts
 from steelyard.stats.arrays import incomplete_beta
 from steelyard.suite.case import Case
 from steelyard.suite.models import SuiteModel

@@ -17,8 +17,8 @@ from steelyard.judging.ask import rules_judges
 from steelyard.judging.judgement import JudgeReader
 from steelyard.judging.prompt import as_shown, messages, new_fence, shorten, visible, without_orders
 from steelyard.records import CallResult, JudgeCall, Judgement, Outcome
-from steelyard.scoring.base import looking_up
 from steelyard.scoring.evaluate import Evaluated, Evaluator
+from steelyard.scoring.model_scorers import looking_up
 from steelyard.suite.case import Case
 from steelyard.suite.judge import JudgeModel, Member
 from steelyard.suite.models import SuiteModel, Variant

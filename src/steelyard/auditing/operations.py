@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from steelyard.results.run import Run, model_of
+from steelyard.results.run import model_of
 from steelyard.results.shown import ShownResult
 
 if TYPE_CHECKING:
-    from steelyard.api import Suite
     from steelyard.auditing.audit import AuditResult
-    from steelyard.suite.models import SuiteModel
-
-    AnyRun = Run | str | Path
-    AnySuite = Suite | SuiteModel | str | Path
+    from steelyard.results.run import AnySuite
 
 
 def audit(suite: AnySuite) -> ShownResult[AuditResult]:

@@ -13,10 +13,11 @@ from typing import Any
 from steelyard.auditing.filling import completed, filled, nulls, resolved, schema_of
 from steelyard.frozen import frozen
 from steelyard.records import CheckState, Outcome
-from steelyard.scoring.base import Scorer, build_answer, merged
+from steelyard.scoring.base import Scorer
+from steelyard.scoring.building import build_answer, merged
 from steelyard.scoring.evaluate import Evaluated, Evaluator
 from steelyard.scoring.expectations import Expectations
-from steelyard.scoring.text import truth_parts
+from steelyard.scoring.unknown import truth_parts
 from steelyard.suite.case import EVERY, Case, split_path
 from steelyard.suite.models import EXPECT, SuiteModel
 from steelyard.suite.yaml import listed

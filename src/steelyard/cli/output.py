@@ -19,12 +19,11 @@ from steelyard.report.verdicts import INTERRUPTED, exit_code
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from steelyard.commands.ci_report import Annotation
     from steelyard.decide.baselines import Reference
-    from steelyard.engine.engine import Ending
     from steelyard.engine.plan import RunOptions
     from steelyard.report.document import Block, Document
     from steelyard.report.model import Report
+    from steelyard.report.render.github import Annotation
     from steelyard.results.shown import ShownResult
     from steelyard.runner.run import Result
     from steelyard.store.base import Store
@@ -212,7 +211,6 @@ def end_with(
     *,
     as_json: bool,
     quiet: bool = False,
-    ending: Ending | None = None,
     go_on: Sequence[str] | None = None,
     reference: Reference | None = None,
     allow_mismatch: bool = False,
@@ -224,8 +222,7 @@ def end_with(
     """
     from steelyard.results.operations import against_blocks, against_data, compare_with
 
-    stopped = None if ending is None else ending.stopped
-    header, report = result.header, result.report(store, brief=not as_json)
+    stopped, header, report = result.stopped, result.header, result.report(store, brief=not as_json)
     comparison = None if reference is None else compare_with(store, header, reference, allow_mismatch=allow_mismatch)
     again = same_command(header.id) if go_on is None else shlex.join(go_on)
     next_step = f"Next: {again}" if stopped is not None else _ask_again(report) if go_on is None else ""
@@ -242,7 +239,7 @@ def end_with(
         print_on_one_screen(report, against, next_step)
     if stopped is not None:
         click.echo(f"Not finished ({stopped}). Resume with:\n  {again}", err=True)
-    return INTERRUPTED if ending is not None and ending.interrupted else exit_code(header.verdict)
+    return INTERRUPTED if result.interrupted else exit_code(header.verdict)
 
 
 def _ask_again(report: Report) -> str:

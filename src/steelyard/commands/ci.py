@@ -24,9 +24,9 @@ from steelyard.report.verdicts import INTERRUPTED, exit_code
 if TYPE_CHECKING:
     from steelyard.analysis.compare.model import Comparison
     from steelyard.commands.ci_report import Place
-    from steelyard.engine.engine import Ending
     from steelyard.loading.alerts import AlertSettings
     from steelyard.report.model import Report
+    from steelyard.runner.run import Result
     from steelyard.store.base import Store
     from steelyard.suite.models import SuiteModel
 
@@ -228,7 +228,7 @@ class _Done:
     suite: SuiteModel
     store: Store
     report: Report
-    ending: Ending
+    result: Result
     alerts: AlertSettings | None
     comparison: Comparison | None = None
     baseline: str = ""
@@ -236,7 +236,7 @@ class _Done:
 
     def exit_code(self, fail_on: str) -> int:
         """That of the verdict, unless it is milder than what the job is to fail on."""
-        if self.ending.interrupted:
+        if self.result.interrupted:
             return INTERRUPTED
         let_through = {"ambiguous": (), "fail": (Verdict.AMBIGUOUS,), "invalid": (Verdict.AMBIGUOUS, Verdict.FAIL)}
         verdict = self.report.decision.verdict
@@ -256,12 +256,12 @@ class _Done:
         else:
             print_on_one_screen(self.report, against_blocks(self.comparison, self.baseline))
             files.show()
-        if self.ending.stopped is not None:
-            click.echo(f"Not finished: {self.ending.stopped}", err=True)
+        if self.result.stopped is not None:
+            click.echo(f"Not finished: {self.result.stopped}", err=True)
 
     def alert(self) -> None:
         """Tell whom the suite's alerts are for, as `run` does."""
-        if self.alerts is not None and not self.ending.interrupted:
+        if self.alerts is not None and not self.result.interrupted:
             from steelyard.alerts.after_run import alert_after_run
 
             alert_after_run(self.store, self.report.header, self.alerts)
@@ -290,8 +290,8 @@ def _evaluate_and_compare(
     store = closing.enter_context(open_store(store_url, create=options.resume is None))
     reference = reference_of(store, against, suite.name, closing)
     shown = {"quiet": quiet, "verbose": verbose}
-    result, ending = evaluate(suite, store, options, reference, allow_mismatch=allow_mismatch, save=save, **shown)
-    done = _Done(suite, store, result.report(store), ending, alerts)
+    result = evaluate(suite, store, options, reference, allow_mismatch=allow_mismatch, save=save, **shown)
+    done = _Done(suite, store, result.report(store), result, alerts)
     if reference is None:
         return done
     return replace(

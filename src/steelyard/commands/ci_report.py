@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from enum import StrEnum
 
 from steelyard.analysis.compare.model import Comparison, Moved
 from steelyard.errors import Problem, SteelyardError, SuiteError
@@ -16,9 +15,9 @@ from steelyard.report import gates, repeats, run, wording
 from steelyard.report.compare import blocks, sentences
 from steelyard.report.compare.sentences import LEDGER, WHY
 from steelyard.report.document import Table
-from steelyard.report.format import as_text, clipped, contrasted, one_line, shortened
+from steelyard.report.format import as_text, clipped, contrasted, one_line
 from steelyard.report.model import Report, SampleDetail
-from steelyard.report.render.github import annotation
+from steelyard.report.render.github import Annotation, AnnotationLevel
 from steelyard.report.render.markdown import MOST_ROWS, ROOM, blocks_to_markdown, fold, safe, to_markdown
 from steelyard.report.verdicts import style_of
 
@@ -29,36 +28,13 @@ MOST = 10
 _MOST_REASONS = 5
 _MOST_FINDINGS = 3
 _LONGEST = 300
-_LONGEST_MESSAGE = 4_000
 
 
-class Level(StrEnum):
-    """How loudly an annotation speaks."""
-
-    ERROR = "error"
-    WARNING = "warning"
-    NOTICE = "notice"
-
-
-@frozen
-class Annotation:
-    """A remark beside a line of a file, or on the whole job where there is no file."""
-
-    level: Level
-    title: str
-    message: str
-    file: str = ""
-    """Relative to the root of the repository."""
-    line: int | None = None
-
-    @property
-    def command(self) -> str:
-        """The line of a log that makes a GitHub job show it."""
-        message = shortened(self.message, _LONGEST_MESSAGE)
-        return annotation(self.level, message, title=self.title, file=self.file, line=self.line)
-
-
-_OF_CASES = {Verdict.FAIL: Level.ERROR, Verdict.INVALID: Level.ERROR, Verdict.AMBIGUOUS: Level.WARNING}
+_OF_CASES = {
+    Verdict.FAIL: AnnotationLevel.ERROR,
+    Verdict.INVALID: AnnotationLevel.ERROR,
+    Verdict.AMBIGUOUS: AnnotationLevel.WARNING,
+}
 _BAD = ("inconclusive", "malformed", "failed", "excluded")
 
 Place = tuple[str, int | None]
@@ -109,10 +85,10 @@ def run_annotations(
     if left_off := len(result) - len(shown):
         count = f"{_at_least(report)}{fmt.counted(len(result), 'case')}"
         lines.append(f"{count} did not pass; {left_off:,} of them are not shown here")
-    level = Level.NOTICE if verdict in (Verdict.PASS, None) else Level.WARNING
+    level = AnnotationLevel.NOTICE if verdict in (Verdict.PASS, None) else AnnotationLevel.WARNING
     title = f"{name}: {wording.verdict_title(report)}"
-    first = Annotation(level if holds else Level.ERROR, title, "\n".join(lines), file)
-    of_cases = _OF_CASES.get(verdict or Verdict.PASS, Level.NOTICE)
+    first = Annotation(level if holds else AnnotationLevel.ERROR, title, "\n".join(lines), file)
+    of_cases = _OF_CASES.get(verdict or Verdict.PASS, AnnotationLevel.NOTICE)
     return [first, *(_case(report, name, item, of_cases, places.get(item.case_id)) for item in shown)]
 
 
@@ -120,7 +96,7 @@ def _at_least(report: Report) -> str:
     return "at least " if report.n_samples > len(report.details) else ""
 
 
-def _case(report: Report, suite: str, trouble: Trouble, level: Level, place: Place | None) -> Annotation:
+def _case(report: Report, suite: str, trouble: Trouble, level: AnnotationLevel, place: Place | None) -> Annotation:
     detail, status = trouble.worst, wording.status(trouble.worst)
     what = f"passed in {trouble.since}, {status} now" if trouble.since else status
     lines = (
@@ -152,16 +128,20 @@ def outcome_sentence(report: Report, detail: SampleDetail, *, with_why: bool = T
 def problem_annotations(error: SteelyardError, place: Callable[[Problem], Place | None]) -> list[Annotation]:
     """What was wrong before anything could be scored, at its place where that is known."""
     if not isinstance(error, SuiteError):
-        return [Annotation(Level.ERROR, "steelyard: nothing was scored", str(error))]
+        return [Annotation(AnnotationLevel.ERROR, "steelyard: nothing was scored", str(error))]
     shown = error.problems if len(error.problems) <= MOST else error.problems[: MOST - 1]
     results = []
     for problem in shown:
         at = place(problem)
         message = str(problem) if at is None else problem.message
-        results.append(Annotation(Level.ERROR, "steelyard: a mistake in the suite", message, *(at or ("", None))))
+        results.append(
+            Annotation(AnnotationLevel.ERROR, "steelyard: a mistake in the suite", message, *(at or ("", None)))
+        )
     left_off = len(error.problems) - len(shown)
     if left_off:
-        results.append(Annotation(Level.ERROR, "steelyard: nothing was scored", f"{left_off:,} more mistakes"))
+        results.append(
+            Annotation(AnnotationLevel.ERROR, "steelyard: nothing was scored", f"{left_off:,} more mistakes")
+        )
     return results
 
 

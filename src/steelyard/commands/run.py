@@ -53,7 +53,6 @@ from steelyard.results.find import FoundRuns, reference_of
 
 if TYPE_CHECKING:
     from steelyard.decide.baselines import Reference
-    from steelyard.engine.engine import Ending
     from steelyard.engine.plan import RunOptions
     from steelyard.loading.alerts import AlertSettings
     from steelyard.records import RunHeader
@@ -74,7 +73,7 @@ def agree_to_cost(suite: SuiteModel, store: Store, earlier: RunHeader, *, yes: b
     UsageError without a terminal and without `yes`. Judges that are code cost nothing, and nobody is asked.
     """
     from steelyard.judging.ask import estimate_cost
-    from steelyard.scoring.base import models_asked
+    from steelyard.scoring.model_scorers import models_asked
     from steelyard.suite.prices import read_prices
 
     judge, models = suite.judge, sorted({model.model for model in models_asked(suite.computed)})
@@ -238,10 +237,10 @@ def run_command(
         store = closing.enter_context(open_store(store_url, create=is_new))
         # Found before anything is asked: a name that is none must not cost a run, and LAST is the one before this.
         reference = reference_of(store, against, suite.name, closing)
-        result, ending = evaluate(
+        result = evaluate(
             suite, store, options, reference, allow_mismatch=allow_mismatch, save=save, quiet=quiet, verbose=verbose
         )
-        if suite.pending_of and ending.stopped is None:
+        if suite.pending_of and result.stopped is None:
             from steelyard.commands.runs import show_pending
 
             show_pending(store, result.header, as_json=as_json)
@@ -251,12 +250,11 @@ def run_command(
             result,
             as_json=as_json,
             quiet=quiet,
-            ending=ending,
             reference=reference,
             allow_mismatch=allow_mismatch,
         )
         # Whoever stopped the run is there, and need not be told.
-        if alerts is not None and not ending.interrupted:
+        if alerts is not None and not result.interrupted:
             from steelyard.alerts.after_run import alert_after_run
 
             alert_after_run(store, result.header, alerts)
@@ -317,7 +315,7 @@ def evaluate(
     save: Path | None,
     quiet: bool = False,
     verbose: bool = False,
-) -> tuple[Result, Ending]:
+) -> Result:
     """Run the suite with progress on standard error unless `quiet`, and write the snapshot that was asked for."""
     from steelyard.engine.writer import progress_of
     from steelyard.runner import run
@@ -325,14 +323,12 @@ def evaluate(
     # Whatever the system under test prints must not get into the report.
     shown = progress_of(suite.name, quiet=quiet, verbose=verbose)
     with shown as progress, contextlib.redirect_stdout(sys.stderr):
-        result, ending = run.run_decided(
-            suite, store, options, progress, reference=reference, allow_mismatch=allow_mismatch
-        )
+        result = run.run(suite, store, options, progress, reference=reference, allow_mismatch=allow_mismatch)
     if save is not None:
         from steelyard.store.snapshot import write_snapshot
 
         write_snapshot(store, result.header.id, save)
-    return result, ending
+    return result
 
 
 # `steelyard report`.
@@ -501,7 +497,7 @@ def _rescored(
     from steelyard.runner import run as evaluation
 
     with progress_of(f"rescoring {header.id}", quiet=as_json or quiet) as progress:
-        result = evaluation.rescore_decided(suite, store, header, options, progress)
+        result = evaluation.rescore(suite, store, header, options, progress)
     return end_with(store, result, as_json=as_json, quiet=quiet)
 
 
@@ -522,10 +518,10 @@ def _judged_again(
 
     agree_to_cost(suite, store, header, yes=yes)
     with progress_of(f"judging {header.id} again", quiet=as_json or quiet) as progress:
-        result, ending = evaluation.judge_again_decided(suite, store, header, options, progress)
+        result = evaluation.judge_again(suite, store, header, options, progress)
     stored = [] if store_url is None else ["--store", store_url]
     go_on = ["steelyard", "run", suite.path, *choice.given, *stored, "--resume", result.header.id]
-    return end_with(store, result, as_json=as_json, quiet=quiet, ending=ending, go_on=go_on)
+    return end_with(store, result, as_json=as_json, quiet=quiet, go_on=go_on)
 
 
 def alerts_before_run(suite: SuiteModel) -> AlertSettings | None:

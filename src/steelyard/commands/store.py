@@ -12,10 +12,6 @@ from steelyard.cli.options import as_json
 from steelyard.cli.output import print_json
 from steelyard.records import RunState
 
-if TYPE_CHECKING:
-    pass
-
-
 @click.group("store")
 def store_command() -> None:
     """Copy a store into another, SQLite or PostgreSQL."""

@@ -22,10 +22,6 @@ from steelyard.cli.output import show
 from steelyard.errors import UsageError
 from steelyard.results.find import FoundRuns
 
-if TYPE_CHECKING:
-    pass
-
-
 # `steelyard compare`.
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steelyard.errors import UsageError
@@ -13,12 +12,8 @@ from steelyard.results.shown import ShownResult
 
 if TYPE_CHECKING:
     from steelyard.analysis.compare.model import Comparison
-    from steelyard.api import Suite
     from steelyard.results.find import StoredRun
-    from steelyard.suite.models import SuiteModel
-
-    AnyRun = Run | str | Path
-    AnySuite = Suite | SuiteModel | str | Path
+    from steelyard.results.run import AnyRun, AnySuite
 
 
 def compare(

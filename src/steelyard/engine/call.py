@@ -38,6 +38,18 @@ _MOST_THROTTLES = 8
 _MOST_TOKENS = 2**53
 _LARGEST_AMOUNT = 1e15
 
+_MEASURED = ("latency", "cached")
+"""Of a result, what the engine finds itself: how long the call took, and whether the answer is from its own cache."""
+_STATED: tuple[str, ...] = tuple(
+    name for name in Response.__match_args__ if name in CallResult.__match_args__ and name not in _MEASURED
+)
+"""What a result has from the response."""
+_TEXTS, _COUNTS = ("text", "model", "response_id"), ("tokens_in", "tokens_out", "tokens_cached")
+_MOMENTS = ("first_byte", "first_token")
+_MADE_THEN = ("started_at", "tries", "cached", "failure", "queued", "first_failure")
+_CACHED: tuple[str, ...] = tuple(name for name in CallResult.__match_args__ if name not in _MADE_THEN)
+"""What the response cache holds of a call; the others belong to the call that was made then."""
+
 Cached = Callable[[str], dict[str, Any] | None]
 
 
@@ -58,6 +70,9 @@ class RetryPolicy:
         available = list(secrets)
         learn_secrets(available)
         self._redact_secrets = SecretRedactor(available)
+        checked: dict[str, Callable[[Any], Any]] = dict.fromkeys(_TEXTS, self._redact_secrets)
+        checked |= dict.fromkeys(_COUNTS, _count) | dict.fromkeys(("cost", *_MOMENTS), _amount)
+        self._stated = [(name, checked.get(name)) for name in _STATED]
         self._breaker: Breaker | None = None
         self.grace = 0.0
         """Seconds that a try may last beyond its limit, where whoever makes the call watches the limit."""
@@ -144,23 +159,20 @@ class RetryPolicy:
     def _answered(
         self, response: Response, watch: _Stopwatch, tries: int, first_failure: str | None = None
     ) -> CallResult:
+        stated: dict[str, Any] = {}
+        for name, checked in self._stated:
+            value = getattr(response, name)
+            stated[name] = value if value is None or checked is None else checked(value)
+        for name in _MOMENTS:
+            if stated[name] is not None:
+                stated[name] = watch.since_first(stated[name])
         return CallResult(
-            text=self._redact_secrets(response.text),
-            status=response.status,
+            **stated,
             latency=watch.seconds(_amount(response.latency)),
             started_at=watch.started_at,
             tries=tries,
-            tokens_in=_count(response.tokens_in),
-            tokens_out=_count(response.tokens_out),
-            cost=_amount(response.cost),
-            model=None if response.model is None else self._redact_secrets(response.model),
-            first_byte=watch.since_first(_amount(response.first_byte)),
             queued=watch.queued,
-            cut_off=response.cut_off,
-            first_token=watch.since_first(_amount(response.first_token)),
-            tokens_cached=_count(response.tokens_cached),
             first_failure=first_failure,
-            response_id=None if response.response_id is None else self._redact_secrets(response.response_id),
             provider_cached=bool(response.cached),
         )
 
@@ -336,22 +348,8 @@ def _amount(value: float | None) -> float | None:
 
 
 def _entry(call_result: CallResult) -> dict[str, Any]:
-    return {
-        "text": call_result.text,
-        "status": call_result.status,
-        "latency": call_result.latency,
-        "tokens_in": call_result.tokens_in,
-        "tokens_out": call_result.tokens_out,
-        "cost": call_result.cost,
-        "model": call_result.model,
-        "first_byte": call_result.first_byte,
-        "cut_off": call_result.cut_off,
-        "first_token": call_result.first_token,
-        "tokens_cached": call_result.tokens_cached,
-        "made_at": call_result.started_at,
-        "response_id": call_result.response_id,
-        "provider_cached": call_result.provider_cached,
-    }
+    entry = {name: getattr(call_result, name) for name in _CACHED}
+    return entry | {"made_at": call_result.started_at}
 
 
 # The calls of models that scored a sample, and what was paid for it.

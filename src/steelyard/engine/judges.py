@@ -23,8 +23,8 @@ from steelyard.judging.ask import Bench, Complete, CostEstimate, estimate_cost, 
 from steelyard.judging.evidence import complaint_check
 from steelyard.judging.judgement import JudgeReader
 from steelyard.records import CallResult, JudgeCall, Judgement, Sample, ScorerCall, Vote
-from steelyard.scoring.base import Wanted
 from steelyard.scoring.evaluate import Evaluated, Evaluator
+from steelyard.scoring.model_scorers import Wanted
 from steelyard.store.base import Store
 from steelyard.store.codec import decode
 from steelyard.suite.case import Case, digest

@@ -25,11 +25,13 @@ from steelyard.records import (
     ScorerCall,
     ScoringTime,
 )
-from steelyard.scoring.base import Wanted, looking_up
 from steelyard.scoring.evaluate import Evaluated, Evaluator
+from steelyard.scoring.model_scorers import Wanted, looking_up
 from steelyard.suite.case import Case
 from steelyard.suite.mapping import sample_tags
 
+_RESULT = tuple(name for name in Evaluated.__match_args__ if name in Sample.__match_args__)
+"""The fields of a sample that scoring its answer gives."""
 _LONGEST_REASON = 300
 """Characters of a failure that a check shows."""
 
@@ -128,16 +130,10 @@ class Evaluation:
             sample.findings = (Finding(SCORER_ERROR, evidence=message),)
             sample.checks = sample.checks or self._evaluator.unrun(self.case, message)
             return
-        sample.outcome = scored.outcome
-        sample.scores = scored.scores
-        sample.findings = scored.findings
-        sample.marks = scored.marks
-        sample.claims = scored.claims
-        sample.checks = scored.checks
-        sample.items = scored.items
-        sample.step = scored.step
-        if scored.outcome.conclusive and scored.to_judge is None:
-            sample.score, sample.passed, sample.band = scored.score, scored.passed, scored.band
+        for name in _RESULT:
+            setattr(sample, name, getattr(scored, name))
+        if scored.to_judge is not None or not scored.outcome.conclusive:
+            sample.score = sample.passed = sample.band = None
         self.evaluated = scored
 
 

@@ -227,9 +227,10 @@ def run_in_turn(
         if header is None or header.state is not RunState.ENDED:
             options = _options(experiment, arm, attempt.id, resume=None if header is None else header.id)
             with _watched(f"{experiment.name}, {arm}") as progress:
-                header, ending = run(suites[arm], store, options, progress)
+                result = run(suites[arm], store, options, progress)
+                header = result.header
             a, b = (header, attempt.b) if side == "a" else (attempt.a, header)
-            attempt = Attempt(attempt.id, a, b, ending.stopped, ending.interrupted)
+            attempt = Attempt(attempt.id, a, b, result.stopped, result.interrupted)
             if attempt.stopped is not None:
                 break
         if header.verdict is Verdict.INVALID:

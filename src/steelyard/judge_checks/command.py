@@ -106,12 +106,12 @@ def _evaluated(
 
     # Whatever the system under test prints must not get into the card.
     with progress_of(f"{suite.name}, judge check", quiet=False) as progress, contextlib.redirect_stdout(sys.stderr):
-        header, ending = run_labelled(suite, store, options, choice.repeats, progress)
-    if ending.stopped is not None:
-        _report_next_steps(suite, header, choice, store_url, ending.stopped)
-    if ending.interrupted:
+        result = run_labelled(suite, store, options, choice.repeats, progress)
+    if result.stopped is not None:
+        _report_next_steps(suite, result.header, choice, store_url, result.stopped)
+    if result.interrupted:
         sys.exit(INTERRUPTED)
-    return header
+    return result.header
 
 
 def _report_next_steps(

@@ -5,27 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import UsageError
 from steelyard.records import Mode, RunHeader
 from steelyard.results.operations import refuse_other_suite, run_of
-from steelyard.results.run import Run, model_of
+from steelyard.results.run import model_of
 from steelyard.results.shown import ShownResult
 
 if TYPE_CHECKING:
-    from steelyard.api import Suite
-    from steelyard.engine.engine import Ending
     from steelyard.engine.plan import RunOptions, Selection
     from steelyard.engine.writer import Progress
     from steelyard.judge_checks.build import JudgeCard
+    from steelyard.results.run import AnyRun, AnySuite
+    from steelyard.runner.run import Result
     from steelyard.store.base import Store
     from steelyard.suite.judge import JudgeModel
     from steelyard.suite.models import SuiteModel
-
-    AnyRun = Run | str | Path
-    AnySuite = Suite | SuiteModel | str | Path
 
 
 _READINGS_OF_A_MODEL = 2
@@ -62,7 +58,8 @@ def judge_check(
         else:
             opened = closing.enter_context(open_store(store))
             with progress_of(f"{model.name}, judge check", quiet=not show_progress) as progress:
-                header, _ = run_labelled(model, opened, run_options("judge_check", options), repeats, progress, env)
+                asked = run_options("judge_check", options)
+                header = run_labelled(model, opened, asked, repeats, progress, env).header
         return shown_card(card_of(opened, header, model))
 
 
@@ -95,7 +92,7 @@ def run_labelled(
     repeats: int | None,
     progress: Progress,
     env: Mapping[str, str] | None = None,
-) -> tuple[RunHeader, Ending]:
+) -> Result:
     """A run of the labelled cases, in which a model judges every text twice unless `repeats` says something else."""
     from steelyard.runner.run import run
 

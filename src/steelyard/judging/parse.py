@@ -11,15 +11,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 from steelyard.frozen import frozen
-from steelyard.scoring.extract import (
-    BROKE_OFF,
-    SchemaValidator,
-    embedded_json,
-    extract_json,
-    finite,
-    shallow,
-    without_surrogates,
-)
+from steelyard.scoring.extract import BROKE_OFF, extract_json
+from steelyard.scoring.json_schema import SchemaValidator
+from steelyard.scoring.json_text import embedded_json, finite, shallow, without_surrogates
 from steelyard.suite.case import split_path
 from steelyard.suite.judge import JudgeModel, Rubric
 

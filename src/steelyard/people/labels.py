@@ -17,8 +17,8 @@ import numpy as np
 from steelyard.analysis.judge.corrected import label_passes
 from steelyard.analysis.judge.votes import DescribedRubric, described_rubric
 from steelyard.frozen import frozen
-from steelyard.scoring.extract import SchemaValidator
-from steelyard.scoring.text import fold
+from steelyard.scoring.json_schema import SchemaValidator
+from steelyard.scoring.spelling import fold
 from steelyard.store.people import ANSWER, SCORES, VERDICT, Key, LabelRecord
 from steelyard.suite.yaml import meant_or_listed, result
 

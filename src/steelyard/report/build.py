@@ -35,7 +35,8 @@ from steelyard.report.samples import (
     sample_line,
 )
 from steelyard.report.wording import badness
-from steelyard.scoring.extract import Extracted, SchemaValidator, extract_json
+from steelyard.scoring.extract import Extracted, extract_json
+from steelyard.scoring.json_schema import SchemaValidator
 from steelyard.store.base import Store
 from steelyard.store.excerpt import Excerpt
 from steelyard.store.selection import Selection

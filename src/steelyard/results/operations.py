@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steelyard import plugins
@@ -22,18 +21,15 @@ if TYPE_CHECKING:
     from steelyard.analysis.compare.model import Comparison
     from steelyard.analysis.compare.pairing import ComparedRun
     from steelyard.analysis.model import Summary
-    from steelyard.api import Suite
     from steelyard.decide.baselines import Reference
     from steelyard.decide.gates import Decision, GateResult
     from steelyard.report.document import Block, Document
     from steelyard.report.model import Report
     from steelyard.results.find import StoredRun
+    from steelyard.results.run import AnyRun, AnySuite
     from steelyard.runner.attribute import Purchase
     from steelyard.store.base import Store
     from steelyard.suite.models import SuiteModel
-
-    AnyRun = Run | str | Path
-    AnySuite = Suite | SuiteModel | str | Path
 
 
 def run_of(run: AnyRun, store: str | None) -> Run:
@@ -283,7 +279,7 @@ def rescore(
     """
     from steelyard.engine.plan import RunOptions
     from steelyard.loading.chosen_judge import judged_as_then
-    from steelyard.runner.run import rescore_decided
+    from steelyard.runner import run as evaluation
 
     source = run_of(run, store)
     if source.file is not None:
@@ -292,7 +288,7 @@ def rescore(
         refuse_imported(header)
         model = judged_as_then(source.suite_model(suite), header.description.judge, to_ask=False)
         options = RunOptions(strict=strict, max_inconclusive=max_inconclusive)
-        report = rescore_decided(model, opened, header, options).report(opened)
+        report = evaluation.rescore(model, opened, header, options).report(opened)
     return Run(report.header, source.store, report=report, suite=model)
 
 
@@ -312,13 +308,7 @@ def refuse_imported(header: RunHeader) -> None:
         )
 
 
-# The check of a judge.
-
-
 def refuse_other_suite(header: RunHeader, suite: SuiteModel) -> None:
     """UsageError when the run is none of the suite."""
     if header.suite_name != suite.name:
         raise UsageError(f"run {header.id} is one of suite {header.suite_name}, not of {suite.name}")
-
-
-# The audit of a suite, and its history.

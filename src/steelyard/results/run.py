@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from steelyard import plugins
 from steelyard.errors import NotPassed
@@ -25,7 +25,20 @@ if TYPE_CHECKING:
     from steelyard.suite.case import Case
     from steelyard.suite.models import SuiteModel
 
+    AnyRun: TypeAlias = "Run | str | Path"
+    """A run, or the name that commands take."""
+    AnySuite: TypeAlias = "SuiteModel | HasModel | str | Path"
+    """A suite, or its file, folder or name."""
+
 _ALL = 2**62
+
+
+class HasModel(Protocol):
+    """What stands for a suite, such as `steelyard.Suite`."""
+
+    @property
+    def model(self) -> SuiteModel:
+        """The suite as it is run."""
 
 
 class Run(Shown):

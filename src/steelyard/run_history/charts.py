@@ -23,8 +23,10 @@ from steelyard.report.charts.base import (
     layer,
     short_name,
 )
-from steelyard.report.charts.scores import scores_by_run
+from steelyard.report.charts.scores import scores_chart
+from steelyard.report.format import when
 from steelyard.run_history.history import History, Trend, days, figure_by_slice
+from steelyard.stats.intervals import Estimate
 from steelyard.wording import in_unit
 
 # What lies and stands in the picture of a trend: gates as lines, changes as marks, with words where there is room.
@@ -177,7 +179,24 @@ def trend_charts(history: History) -> list[Chart]:
     charts = [_single(history, trend, axis) for trend in history.trends]
     if history.grouped:
         charts.append(_panels(history, axis))
-    return [*charts, *filter(None, [scores_by_run(history)])]
+    return [*charts, *filter(None, [_scores_by_run(history)])]
+
+
+def _scores_by_run(history: History) -> Chart | None:
+    """The scores of each run, with the name of its target, newest first; None of fewer than two runs."""
+    runs = history.runs[::-1]
+    if len(runs) < 2:
+        return None
+    nothing = Estimate(None, 0)
+    rows = [
+        (
+            f"{run.target}, {when(run.answered_at)}",
+            run.figures.get("average", nothing),
+            run.figures.get("pass_rate") if history.passing else None,
+        )
+        for run in runs
+    ]
+    return scores_chart("scores_by_run", f"{short_name(history.suite)}: scores by run", rows)
 
 
 def _axis(history: History) -> _Axis:

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from steelyard.results.run import Run, stored_name
+from steelyard.results.run import stored_name
 from steelyard.results.shown import ShownResult
 
 if TYPE_CHECKING:
-    from steelyard.api import Suite
+    from steelyard.results.run import AnySuite
     from steelyard.run_history.history import History
-    from steelyard.suite.models import SuiteModel
-
-    AnyRun = Run | str | Path
-    AnySuite = Suite | SuiteModel | str | Path
 
 
 def history(

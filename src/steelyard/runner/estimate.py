@@ -15,7 +15,7 @@ from steelyard.metrics.figures import WHOLE_RUN, Figures
 from steelyard.records import RunHeader, RunState, TargetFacts
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
-from steelyard.scoring.base import models_asked
+from steelyard.scoring.model_scorers import models_asked
 from steelyard.store.base import Store
 from steelyard.store.figures import SliceKey
 from steelyard.suite.judge import MODELS, JudgeModel

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice, product
-from typing import TYPE_CHECKING, Any, ParamSpec
+from typing import TYPE_CHECKING, Any
 
 from steelyard import __version__
 from steelyard.analysis.model import Summary
@@ -52,8 +52,8 @@ from steelyard.records import Mode, RunHeader, RunState, Signature, TargetFacts
 from steelyard.redact import redacted_output
 from steelyard.runner.judge_checks import broken_judge_limits, judge_doubts, with_anchors
 from steelyard.runner.spread import spread, spread_scoring
-from steelyard.scoring.base import models_asked
 from steelyard.scoring.evaluate import Evaluator
+from steelyard.scoring.model_scorers import models_asked
 from steelyard.store.base import Store
 from steelyard.store.sql import new_run_id
 from steelyard.suite.case import Case, digest
@@ -71,7 +71,6 @@ if TYPE_CHECKING:
     from steelyard.report.model import Report
     from steelyard.store.ownership import Lease
 
-_P = ParamSpec("_P")
 _CHUNK_OF_CASES = 1_000
 _FILES_OF_COMMAND = 8
 """Files that a program takes while it is started: both ends of its three pipes, one for its errors and one to wait."""
@@ -81,7 +80,7 @@ _log = logging.getLogger(__name__)
 
 
 @redacted_output()
-def run_decided(
+def run(
     suite: SuiteModel,
     store: Store,
     options: RunOptions | None = None,
@@ -90,8 +89,8 @@ def run_decided(
     *,
     reference: Reference | None = None,
     allow_mismatch: bool = False,
-) -> tuple[Result, Ending]:
-    """Score the suite's target. The result says what it came to; the ending says whether it got to the end.
+) -> Result:
+    """Score the suite's target. The result says what it came to; its ending says whether it got to the end.
 
     `reference` is a run that this one may not be worse than, with `allow_mismatch` one of another signature, too.
     """
@@ -141,9 +140,10 @@ def run_decided(
             left = None if limits.max_cost is None else limits.max_cost - ending.spent
             paid = limits.model_copy(update={"max_cost": left})
             header = with_anchors(header, suite, paid, store, reference, progress, env)
-        return finish(
+        result = finish(
             store, header, ending.health, finished=finished, reference=reference, allow_mismatch=allow_mismatch
-        ), ending
+        )
+    return replace(result, ending=ending)
 
 
 def _with_uncalled(header: RunHeader, made: Prepared, evaluator: Evaluator, store: Store, ending: Ending) -> RunHeader:
@@ -249,6 +249,18 @@ class Result:
     header: RunHeader
     summary: Summary
     decision: Decision
+    ending: Ending | None = None
+    """How the engine left it; None where no call was to be made, as of a rescore."""
+
+    @property
+    def stopped(self) -> str | None:
+        """Why it did not get to the end of its plan; None when it did."""
+        return None if self.ending is None else self.ending.stopped
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether somebody stopped it with Ctrl-C."""
+        return self.ending is not None and self.ending.interrupted
 
     def report(self, store: Store, *, brief: bool = False) -> Report:
         """The report of the run, with nothing computed a second time; `brief` is what stands on one screen."""
@@ -362,7 +374,7 @@ async def _drive(
 
 
 @redacted_output()
-def rescore_decided(
+def rescore(
     suite: SuiteModel,
     store: Store,
     earlier: RunHeader,
@@ -448,36 +460,13 @@ def _rescored_header(suite: SuiteModel, earlier: RunHeader, options: RunOptions)
     )
 
 
-def judge_again_decided(
+def judge_again(
     suite: SuiteModel, store: Store, earlier: RunHeader, options: RunOptions, progress: Progress | None = None
-) -> tuple[Result, Ending]:
+) -> Result:
     """A new run: the answers of an earlier one, judged again. It can be resumed as any other."""
     _refuse_other_suite(suite, earlier)
     refuse_unfinished_rescore(earlier)
-    return run_decided(suite, store, resumed_options(replace(options, answers_of=earlier.id), earlier), progress)
-
-
-def _header_and_ending(
-    decided: Callable[_P, tuple[Result, Ending]],
-) -> Callable[_P, tuple[RunHeader, Ending]]:
-    """The same for callers that want no report."""
-
-    def ended(*args: _P.args, **options: _P.kwargs) -> tuple[RunHeader, Ending]:
-        result, ending = decided(*args, **options)
-        return result.header, ending
-
-    return ended
-
-
-run = _header_and_ending(run_decided)
-judge_again = _header_and_ending(judge_again_decided)
-
-
-def rescore(
-    suite: SuiteModel, store: Store, earlier: RunHeader, *, strict: bool = False, max_inconclusive: float | None = None
-) -> RunHeader:
-    """As `rescore_decided`, for callers that want no report."""
-    return rescore_decided(suite, store, earlier, RunOptions(strict=strict, max_inconclusive=max_inconclusive)).header
+    return run(suite, store, resumed_options(replace(options, answers_of=earlier.id), earlier), progress)
 
 
 def finish(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from types import MappingProxyType
@@ -14,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from steelyard.frozen import frozen, slotted
 from steelyard.records import Check, Claim, Finding, Mark, ScorerCall
-from steelyard.suite.case import EVERY, MISSING, Case, Getter, compile_path, split_path
+from steelyard.suite.case import MISSING, Case, Getter, compile_path
 
 
 @frozen
@@ -84,51 +82,6 @@ class Reading:
 
 UNKNOWN = Reading(None)
 """The reading of a case that has no truth for this scorer."""
-
-
-# Scorers that need a model: a run asks it between two readings of an answer, and what it says is recorded.
-
-
-@frozen
-class Wanted:
-    """What a model has to be asked before an answer can be read; `key` is the digest of the question."""
-
-    key: str
-    connection: Any
-    """The settings of the model."""
-    texts: tuple[str, str]
-    why: str
-    """Why there is no answer to it yet."""
-
-
-@slotted
-class Lookup:
-    """What models have said, by key, while one answer is read, and what is missing."""
-
-    recorded: Mapping[str, ScorerCall]
-    lenient: bool = False
-    """True where nobody is asked and the best is assumed, for `audit`."""
-    wanted: dict[str, Wanted] = field(default_factory=dict)
-
-
-LOOKUP: ContextVar[Lookup | None] = ContextVar("LOOKUP", default=None)
-"""None where scorers that need a model are left out."""
-
-
-@contextmanager
-def looking_up(calls: Iterable[ScorerCall] = (), *, lenient: bool = False) -> Iterator[Lookup]:
-    """Let scorers find these calls."""
-    lookup = Lookup({call.key: call for call in calls}, lenient)
-    token = LOOKUP.set(lookup)
-    try:
-        yield lookup
-    finally:
-        LOOKUP.reset(token)
-
-
-def models_asked(components: Iterable[Any]) -> list[Any]:
-    """The settings of the models that the scorers of these components need."""
-    return [model for component in components for model in getattr(component.scorer, "needed_models", tuple)()]
 
 
 class Scorer(BaseModel):
@@ -295,52 +248,3 @@ class Scorer(BaseModel):
         """The widest answer by path into the answer; empty for scorers that score no ranges."""
         value = self.widest()
         return {} if value is None else {self.answer or "": value}
-
-
-# An answer built from values by path: the inverse of looking them up.
-
-
-def build_answer(parts: Mapping[str, Any]) -> Any:
-    """One document that holds each value at its path; the value at the path "" is the whole, if nothing else is given.
-
-    Steps that are numbers make lists, filled up with nulls; `[]` makes a list with an element for each of a list of
-    values, or for the one value.
-    """
-    root: Any = None
-    for path, value in parts.items():
-        root = _put(root, split_path(path), value)
-    return root
-
-
-def merged(entry: Any, other: Any, *, join: bool = False) -> Any:
-    """Both documents as one: fields of objects side by side, and so those of lists that have as many objects.
-
-    Where both hold something else, `other` does; or, to `join`, a text and what else there is follow each other.
-    """
-    if isinstance(entry, dict) and isinstance(other, dict):
-        return entry | {
-            key: merged(entry[key], value, join=join) if key in entry else value for key, value in other.items()
-        }
-    if isinstance(entry, list) and isinstance(other, list) and len(entry) == len(other):
-        if all(isinstance(item, dict) for item in (*entry, *other)):
-            return [merged(item, its_other, join=join) for item, its_other in zip(entry, other, strict=True)]
-    elif join and entry is not None and entry != other and any(isinstance(item, str) for item in (entry, other)):
-        return f"{entry}\n{other}"
-    return other
-
-
-def _put(place: Any, steps: tuple[str, ...], value: Any) -> Any:
-    if not steps:
-        return merged(place, value)
-    step, rest = steps[0], steps[1:]
-    if step == EVERY and isinstance(value, list):
-        return merged(place, [_put(None, rest, item) for item in value])
-    if step == EVERY or step.isdigit():
-        items = list(place) if isinstance(place, list) else []
-        index = 0 if step == EVERY else int(step)
-        items.extend([None] * (index + 1 - len(items)))
-        items[index] = _put(items[index], rest, value)
-        return items
-    fields = dict(place) if isinstance(place, dict) else {}
-    fields[step] = _put(fields.get(step), rest, value)
-    return fields

@@ -5,32 +5,28 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from steelyard.errors import Problem, SuiteError
 from steelyard.failures import readable
 from steelyard.frozen import frozen
 from steelyard.plugins import UserCodeError, checked_call, is_own, place_in_words
-from steelyard.records import Box, Check, CheckState, Claim, Finding, Item, Judgement, Mark, Mode, Outcome, Score
+from steelyard.records import Box, Check, CheckState, Claim, Finding, Item, Judgement, Mark, Outcome, Score
 from steelyard.redact import learn_secrets, secrets_in
-from steelyard.scoring.base import Answered, Reading, models_asked
-from steelyard.scoring.extract import BROKE_OFF, SchemaValidator, extract_json, items_of
-from steelyard.scoring.text import truth_parts, unknown
+from steelyard.scoring.base import Answered, Reading
+from steelyard.scoring.extract import BROKE_OFF, extract_json
+from steelyard.scoring.json_schema import SchemaValidator
+from steelyard.scoring.judged import JUDGE, not_rebutted, read_judgement, said_scores
+from steelyard.scoring.model_scorers import models_asked
+from steelyard.scoring.recent import Recent
+from steelyard.scoring.repeat_items import items_of
+from steelyard.scoring.unknown import truth_parts, unknown
 from steelyard.suite.case import MISSING, Case, Unsearchable, compile_path, path_step
 from steelyard.suite.judge import (
     ANSWER,
-    LISTED,
     PASSAGES,
-    REBUTTED,
-    Dimension,
-    Flag,
-    JudgeModel,
-    Rubric,
-    SaidCount,
-    SaidMean,
 )
 from steelyard.suite.models import EXPECT, Component, SuiteModel
 from steelyard.suite.rules import measured_for_rules, names_in_rules
@@ -38,177 +34,6 @@ from steelyard.suite.rules import measured_for_rules, names_in_rules
 if TYPE_CHECKING:
     from steelyard.scoring.expectations import Expectations
 
-# What a judgement adds to a sample: a score for each dimension and flag, a finding for each low or set one.
-
-JUDGE: Final = "JUDGE"
-"""The code of a sample whose judge failed."""
-
-
-def read_judgement(
-    rubric: Rubric, judgement: Judgement, severity: Mapping[str, str]
-) -> tuple[tuple[Score, ...], tuple[Finding, ...]]:
-    """Scores in the order of the rubric, in points as they are bound, and the findings."""
-    scores = [_score(dimension, judgement) for dimension in rubric.dimensions]
-    scores += [_flag(flag, judgement) for flag in rubric.flags]
-    findings = [_flagged(flag, judgement, severity) for flag in rubric.flags if judgement.capped[flag.name]]
-    low = [
-        dimension
-        for dimension in rubric.dimensions
-        if judgement.capped.get(dimension.name, rubric.neutral) < rubric.neutral
-    ]
-    return tuple(scores), (*findings, *(_finding(item, rubric, judgement, severity) for item in low))
-
-
-def _score(dimension: Dimension, judgement: Judgement) -> Score:
-    name = dimension.name
-    if name not in judgement.capped:
-        return Score(name, None, dimension.weight, note=f"not judged: the case has no {dimension.needs}")
-    return Score(
-        name,
-        float(judgement.capped[name]),
-        dimension.weight,
-        uncapped=_number(judgement.uncapped.get(name)),
-        capped_by=judgement.capped_by.get(name),
-    )
-
-
-def _number(value: float | None) -> float | None:
-    """The value as stored; None where a panel agreed only on what the rules left of its scores."""
-    return None if value is None else float(value)
-
-
-def _flag(flag: Flag, judgement: Judgement) -> Score:
-    """A flag is a share of texts, never a part of the score: counts make its rate over a run."""
-    name = flag.name
-    flagged = int(judgement.capped[name])
-    return Score(
-        name,
-        float(flagged),
-        0.0,
-        uncapped=float(judgement.uncapped[name]),
-        capped_by=judgement.capped_by.get(name),
-        counts={"flagged": flagged, "judged": 1},
-    )
-
-
-def _flagged(flag: Flag, judgement: Judgement, severity: Mapping[str, str]) -> Finding:
-    code = flag.name.upper()
-    rule = judgement.capped_by.get(flag.name)
-    return Finding(
-        code,
-        place=flag.name,
-        expected=False,
-        got=True,
-        evidence="the judge set it" if rule is None else f"the judge did not set it, a rule did: {rule}",
-        severity=severity.get(code, "critical"),
-        component=flag.name,
-    )
-
-
-def _finding(dimension: Dimension, rubric: Rubric, judgement: Judgement, severity: Mapping[str, str]) -> Finding:
-    name = dimension.name
-    bound = float(judgement.capped[name])
-    code = name.upper()
-    return Finding(
-        code,
-        place=name,
-        expected=f"{rubric.neutral} or more of {rubric.high}",
-        got=bound,
-        evidence=_why(name, judgement),
-        severity=severity.get(code, "error"),
-        component=name,
-        gain=(rubric.high - bound) / (rubric.high - rubric.low),
-    )
-
-
-def _why(name: str, judgement: Judgement) -> str:
-    raw, bound = judgement.uncapped.get(name), judgement.capped[name]
-    rule = judgement.capped_by.get(name)
-    text = "the judges differ" if raw is None else f"the judge gave {raw:g}"
-    return text if rule is None else f"{text}, capped at {bound:g}: {rule}"
-
-
-# What was scored of late: a repeat that says the same once more is worth the same, and is not scored again.
-
-_MOST = 64
-"""Repeats of a case follow one another: the one before is among the last few dozen."""
-_LONGEST = 50_000
-"""Characters of an answer that is worth keeping; so many of the longest answers take 3 MB."""
-
-T = TypeVar("T")
-Statement = tuple[str, int | None, bool]
-"""The answer's text, its status, and whether it was cut off: with the case all that a scorer, being pure, looks at."""
-
-
-class Recent(Generic[T]):
-    """The last few dozen results by what they were made of. Another case object may have another truth."""
-
-    def __init__(self) -> None:
-        self._stored: dict[tuple[int, Statement], tuple[Case, T]] = {}
-
-    def get(self, case: Case, text: Statement) -> T | None:
-        """What this came to before; None when it was not scored of late."""
-        retained = self._stored.get((id(case), text))
-        return None if retained is None else retained[1]
-
-    def keep(self, case: Case, text: Statement, result: T) -> T:
-        """The result, which is kept until as many others have followed."""
-        if len(text[0]) <= _LONGEST:
-            if len(self._stored) >= _MOST:
-                del self._stored[next(iter(self._stored))]
-            # With the case, so that no other can come to have its id.
-            self._stored[id(case), text] = (case, result)
-        return result
-
-
-# What a judge says beyond its scores, as scores that have no weight: means by key, and counts of words.
-
-
-def said_scores(judge: JudgeModel, judgement: Judgement) -> tuple[Score, ...]:
-    """A score for each figure that the answer has a reading of; a basic reading, believed only in its scores, has none.
-
-    Of a panel it is what the vote says that stands for the others.
-    """
-    vote = judgement.stands
-    if vote is None or vote.mode is Mode.BASIC:
-        return ()
-    return (*_means(judge.means, vote.response), *_counts(judge.counts, vote.response))
-
-
-def _not_rebutted(judge: JudgeModel, findings: tuple[Finding, ...], judgement: Judgement) -> tuple[Finding, ...]:
-    """The findings of scorers without those that the judge, asked about them, rebutted; it lists those itself."""
-    vote, owed = judgement.stands, judge.must_answer
-    if owed is None or vote is None or vote.mode is Mode.RULES:
-        return findings
-    rebutted = iter([answer.get("answer") == REBUTTED for answer in vote.response.get(owed.place) or ()])
-    return tuple(item for item in findings if item.code not in owed.findings or not next(rebutted, False))
-
-
-def _means(figures: tuple[SaidMean, ...], response: Mapping[str, Any]) -> Iterator[Score]:
-    for figure in figures:
-        value = compile_path(figure.path)(response)
-        if isinstance(value, int | float) and not isinstance(value, bool) and _is_on(value, figure.scale):
-            yield Score(figure.name, float(value), 0.0)
-
-
-def _is_on(value: float, scale: tuple[float, float]) -> bool:
-    low, high = scale
-    return math.isfinite(value) and low <= value <= high
-
-
-def _counts(figures: tuple[SaidCount, ...], response: Mapping[str, Any]) -> Iterator[Score]:
-    """What every list counts; one that is not there counts nothing, which is not zero."""
-    for figure in figures:
-        elements = compile_path(figure.list_path)(response)
-        if not isinstance(elements, list | tuple):
-            continue
-        word_of = compile_path(figure.word_path)
-        texts = Counter(word for element in elements if isinstance(word := word_of(element), str))
-        counts = {word: texts[word] for word in figure.words}
-        yield Score(figure.name, None, 0.0, counts=counts | {LISTED: len(elements)})
-
-
-# One answer: from raw text to score, band, findings and the reading of each component.
 
 FORMAT: Final = "FORMAT"
 """The code of an answer that cannot be read or does not fit the schema."""
@@ -451,7 +276,7 @@ class Evaluator:
             passed=self._passed(score, scored.checks, flagged=flagged),
             band=self._band(score),
             scores=scored.scores + scores + said_scores(self._judge, judgement),
-            findings=_not_rebutted(self._judge, scored.findings, judgement)
+            findings=not_rebutted(self._judge, scored.findings, judgement)
             + findings
             + tuple([self._complaint(finding) for finding in judgement.findings]),
             # A truth knows better than a judge what is right.

@@ -14,7 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validat
 from steelyard.frozen import frozen
 from steelyard.plugins import checked_call, is_own
 from steelyard.records import Check, CheckState, Finding
-from steelyard.scoring.base import UNKNOWN, Answered, Reading, Scorer, build_answer
+from steelyard.scoring.base import UNKNOWN, Answered, Reading, Scorer
+from steelyard.scoring.building import build_answer
 from steelyard.scoring.checks import Asked, Asks, CheckRule, Hit, HowMany, brief, in_case
 from steelyard.suite.case import EVERY, Case, Unsearchable, compile_path
 from steelyard.suite.models import RequiredRepeats

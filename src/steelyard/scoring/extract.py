@@ -1,261 +1,20 @@
-"""JSON out of an answer's text: whole text, fenced blocks, balanced objects, repair; and items out of an answer."""
+"""JSON out of an answer's text: whole text, fenced blocks, balanced objects, repair."""
 
 from __future__ import annotations
 
 import contextlib
-import json
-import math
 import re
-import sys
-import time
 from collections.abc import Callable, Iterator
-from functools import lru_cache
-from types import FrameType
-from typing import Any, Final, NoReturn, Self
+from typing import Any, Final
 
 from steelyard.frozen import frozen
-from steelyard.records import Item
-from steelyard.suite.case import MISSING, compile_path, compile_place
-from steelyard.suite.models import StabilityRules
-
-# Strict JSON out of text that may be hostile: no crash, no infinities, bounded depth and bounded work.
+from steelyard.scoring.cpu_limit import CpuLimit, OutOfTime
+from steelyard.scoring.json_schema import SchemaValidator
+from steelyard.scoring.json_text import OPENER, NotJson, bracket_depth, embedded_values, read_json, without_surrogates
 
 BROKE_OFF: Final = "the answer broke off at the limit of tokens"
 """Said of an answer, be it of a target or a judge, that is `cut_off`."""
-MAX_DEPTH: Final = 200
-"""Deeper documents are refused: everything downstream may then walk them without care."""
 
-_RECURSION_WORK: Final = 1_000
-_WINDOW: Final = 4_096
-_OPENER = re.compile(r'\{(?=\s*["}])|\[(?=\s*["\[{\]\d\-tfn])')
-_BRACKET = re.compile(r"[\[\]{}]")
-_ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-def finite(digits: str) -> float | None:
-    """The number; None when it is too large for one."""
-    number = float(digits)
-    return number if math.isfinite(number) else None
-
-
-# Not a number, infinity and 1e999 are no values: they read as null, which a schema then judges.
-_DECODER = json.JSONDecoder(parse_float=finite, parse_constant=lambda _: None)
-
-
-class NotJson(ValueError):
-    """The text is not one JSON document; the message says where it breaks."""
-
-
-def read_json(text: str) -> Any:
-    """The value of a text that is exactly one JSON document; NotJson otherwise. Of a repeated key the last counts."""
-    stripped = text.strip()
-    try:
-        value, end = _DECODER.raw_decode(stripped)
-    except json.JSONDecodeError as error:
-        raise NotJson(f"{error.msg} at line {error.lineno}, column {error.colno}") from None
-    except RecursionError:
-        raise NotJson("it is nested too deeply") from None
-    except ValueError:
-        raise NotJson(f"a number in it has more than {sys.get_int_max_str_digits():,} digits") from None
-    if end != len(stripped):
-        raise NotJson(f"there is more text after the JSON, from character {end + 1} on")
-    if not shallow(value, stripped):
-        raise NotJson(f"it is nested more than {MAX_DEPTH} deep")
-    return without_surrogates(value, stripped)
-
-
-def embedded_values(text: str) -> Iterator[Any]:
-    """Each outermost object or array that stands in the text and is not nested too deeply, in order."""
-    for _, source, value in embedded_json(text, _DECODER):
-        if shallow(value, source):
-            yield without_surrogates(value, source)
-
-
-def embedded_json(text: str, decoder: json.JSONDecoder, *, past_deep: bool = False) -> Iterator[tuple[int, str, Any]]:
-    """Place, source and value of each outermost object or array that stands in the text, in order.
-
-    Every bracket that could open a document is tried from there with the JSON parser itself, so braces of templates
-    or stray quotes before it do no harm. What lies inside a document, even one that breaks off later, is part of that
-    document and not given; so every character is read once, and only nesting bombs need a budget. Where one that is
-    too deep for the parser ends cannot tell: it is the last, unless `past_deep` says to look inside it.
-    """
-    budget = len(text) + 100_000
-    rest, offset, place = text, 0, 0
-    while budget > 0 and (opener := _OPENER.search(rest, place)):
-        start = opener.start()
-        if start > _WINDOW:
-            # A parse error counts the lines before it: without a fresh start, many errors cost the text squared.
-            rest, offset, start = rest[start:], offset + start, 0
-        try:
-            value, place = decoder.raw_decode(rest, start)
-        except json.JSONDecodeError as error:
-            place = max(start + 1, error.pos)
-            continue
-        except (ValueError, RecursionError) as error:
-            if isinstance(error, RecursionError) and not past_deep:
-                return
-            place = start + 1
-            budget -= _RECURSION_WORK
-            continue
-        yield offset + start, rest[start:place], value
-
-
-def shallow(value: Any, source: str) -> bool:
-    """True when the value is nested at most MAX_DEPTH deep; `source` is the text it came from."""
-    if source.count("{") + source.count("[") <= MAX_DEPTH:
-        return True
-    layer = [value]
-    for _ in range(MAX_DEPTH + 1):
-        inner: list[Any] = []
-        for item in layer:
-            if isinstance(item, dict):
-                inner.extend(item.values())
-            elif isinstance(item, list):
-                inner.extend(item)
-        layer = [item for item in inner if isinstance(item, (dict, list))]
-        if not layer:
-            return True
-    return False
-
-
-def bracket_depth(text: str) -> int:
-    """How deep brackets are opened in the text, strings not regarded; a cheap upper guess."""
-    deepest = depth = 0
-    for bracket in _BRACKET.finditer(text):
-        if bracket.group() in "[{":
-            depth += 1
-            deepest = max(deepest, depth)
-        else:
-            depth = max(0, depth - 1)
-    return deepest
-
-
-def without_surrogates(value: Any, source: str) -> Any:
-    """The value with half characters replaced by U+FFFD: they cannot be stored, sent or shown."""
-    if not _ESCAPED_SURROGATE.search(source) and not _SURROGATE.search(source):
-        return value
-    return _fixed(value)
-
-
-def _fixed(value: Any) -> Any:
-    if isinstance(value, str):
-        return _SURROGATE.sub("\ufffd", value)
-    if isinstance(value, list):
-        return [_fixed(item) for item in value]
-    if isinstance(value, dict):
-        return {_fixed(key): _fixed(item) for key, item in value.items()}
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
-
-
-# JSON schemas compiled once, that never fetch anything, with problems told in words.
-
-MAX_PROBLEMS: Final = 5
-"""How many problems of one answer are reported; more is noise."""
-
-_LONGEST_HEAD: Final = 40
-_LONGEST_TAIL: Final = 100
-
-
-class SchemaValidator:
-    """Says whether a value fits a schema, and if not, why."""
-
-    def __init__(self, schema: Any) -> None:
-        import jsonschema_rs
-
-        try:
-            self._validator = jsonschema_rs.validator_for(schema, retriever=_refuse)
-        except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError, TypeError) as error:
-            raise ValueError(f"this is not a JSON schema: {_shorten(str(error).splitlines()[0])}") from error
-        self.schema = schema
-
-    def fits(self, value: Any) -> bool:
-        """True when the value fits; a value that cannot even be examined does not."""
-        try:
-            return bool(self._validator.is_valid(value))
-        except (ValueError, TypeError, OverflowError, RecursionError):
-            return False
-
-    def problems(self, value: Any) -> list[str]:
-        """What is wrong with the value, place first, at most five; empty when it fits."""
-        results: list[str] = []
-        try:
-            for error in (inner for outer in self._validator.iter_errors(value) for inner in _nearest(outer)):
-                if len(results) == MAX_PROBLEMS:
-                    results.append("and more")
-                    break
-                place = ".".join(str(step) for step in error.instance_path)
-                message = _shorten(error.message)
-                results.append(f"{place}: {message}" if place else message)
-        except (ValueError, TypeError, OverflowError, RecursionError) as error:
-            results.append(f"it cannot be examined: {_shorten(str(error))}")
-        return results
-
-
-def compile_schema(schema: Any) -> SchemaValidator:
-    """A validator for the schema; ValueError with a sentence when it is not one or refers to another document."""
-    return SchemaValidator(schema)
-
-
-def _nearest(error: Any) -> Iterator[Any]:
-    """What is wrong by the form that comes nearest, where the schema allows several: the one that fits furthest in."""
-    forms = [form for form in getattr(error.kind, "context", None) or () if form]
-    if not forms:
-        yield error
-        return
-    for inner in max(forms, key=lambda form: (max(len(item.instance_path) for item in form), -len(form))):
-        yield from _nearest(inner)
-
-
-def _refuse(address: str) -> NoReturn:
-    raise ValueError(f"the schema refers to {address}, and remote references are refused: put the part inside it")
-
-
-def _shorten(text: str) -> str:
-    """Without its middle: a message begins with the value and ends with what is wrong with it."""
-    if len(text) <= _LONGEST_HEAD + _LONGEST_TAIL:
-        return text
-    return f"{text[:_LONGEST_HEAD]}…{text[-_LONGEST_TAIL:]}"
-
-
-# Stops a call of a library that offers no limit of its own.
-
-_EVENTS_A_LOOK = 64
-"""Calls and returns between two looks at the clock, which costs more than they do."""
-
-
-class OutOfTime(BaseException):
-    """The limit is reached. Not an Exception, so that the library's own handlers let it through."""
-
-
-class CpuLimit:
-    """Raises OutOfTime inside the `with` block once its thread has used so many seconds of CPU in all of its blocks.
-
-    It looks at the clock when a Python function is called or returns, so one long call into C is not stopped.
-    """
-
-    def __init__(self, seconds: float) -> None:
-        self._left = seconds
-        self._events = 0
-
-    def __enter__(self) -> Self:
-        self._began, self._before = time.thread_time(), sys.getprofile()
-        sys.setprofile(self._look)
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        sys.setprofile(self._before)
-        self._left -= time.thread_time() - self._began
-
-    def _look(self, _frame: FrameType, _event: str, _argument: Any) -> None:
-        self._events += 1
-        if self._events % _EVENTS_A_LOOK == 0 and time.thread_time() - self._began > self._left:
-            raise OutOfTime
-
-
-# One extraction from what a system printed to the structured answer in it.
 
 FENCE: Final = "```"
 MAX_REPAIR_CHARACTERS: Final = 32_000
@@ -406,10 +165,8 @@ def _stands_as_key(key: str, text: str) -> bool:
     return "\\" in text and key.isprintable()
 
 
-# Why an answer is malformed: what is wrong with its best candidate, never with a log line beside it.
-
 _STRING_OR_BRACKET = re.compile(r'"(?:[^"\\\n]|\\.)*+"|[\[\]{}]')
-_LOOKS_LIKE_JSON = re.compile(rf"{_OPENER.pattern}|{_BEGINS_AS_JSON.pattern}")
+_LOOKS_LIKE_JSON = re.compile(rf"{OPENER.pattern}|{_BEGINS_AS_JSON.pattern}")
 
 
 def _best_candidate(text: str) -> tuple[str, bool]:
@@ -486,53 +243,3 @@ def _kind(value: Any) -> str:
     if isinstance(value, bool):
         return "true or false"
     return "a text" if isinstance(value, str) else "a number"
-
-
-# What repeats of the same question are compared by: the items of an answer with their keys and declared fields.
-
-
-def items_of(rules: StabilityRules, answer: Any) -> tuple[Item, ...]:
-    """The items of one answer in their order; none when the answer has no list there.
-
-    An item without the key has the key "": it is kept, and compared with others without one.
-    """
-    return _stability_reader(rules.items, rules.key, tuple(rules.fields))(answer)
-
-
-@lru_cache(maxsize=64)
-def _stability_reader(items: str, key: str, fields: tuple[str, ...]) -> Callable[[Any], tuple[Item, ...]]:
-    place, key_of = compile_place(items), compile_path(key)
-    getters = [compile_path(field) for field in fields]
-
-    def read(answer: Any) -> tuple[Item, ...]:
-        result = place.values(answer) or []
-        if place.single and len(result) == 1:
-            # The list itself may be named, with or without [] behind it.
-            result = result[0] if isinstance(result[0], list) else []
-        return tuple([Item(key_text(key_of(item)), tuple([_plain(get(item)) for get in getters])) for item in result])
-
-    return read
-
-
-def key_text(value: Any) -> str:
-    """A key as text, the same for the same plain data: 3 and 3.0 are "3", true is "true"; "" when there is none."""
-    if value is None or value is MISSING:
-        return ""
-    if isinstance(value, str):
-        return value
-    return json.dumps(_whole(value), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-
-
-def _whole(value: Any) -> Any:
-    """The data with every number that is whole written as such."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, (list, tuple)):
-        return [_whole(inner) for inner in value]
-    if isinstance(value, dict):
-        return {str(name): _whole(inner) for name, inner in value.items()}
-    return value
-
-
-def _plain(value: Any) -> Any:
-    return None if value is MISSING else value

@@ -12,8 +12,9 @@ from pydantic import Field, model_validator
 from steelyard import plugins
 from steelyard.errors import MissingExtra
 from steelyard.records import ScorerCall
-from steelyard.scoring.base import LOOKUP, UNKNOWN, Measure, Reading, Scorer, Wanted
-from steelyard.scoring.text import as_text
+from steelyard.scoring.base import UNKNOWN, Measure, Reading, Scorer
+from steelyard.scoring.model_scorers import LOOKUP, Wanted
+from steelyard.scoring.spelling import as_text
 from steelyard.suite.case import Case, digest
 from steelyard.suite.values import Share
 

@@ -9,8 +9,10 @@ from pydantic import Field, field_validator, model_validator
 
 from steelyard import plugins
 from steelyard.records import ScorerCall
-from steelyard.scoring.base import UNKNOWN, Reading, Scorer, build_answer
-from steelyard.scoring.extract import SchemaValidator, extract_json
+from steelyard.scoring.base import UNKNOWN, Reading, Scorer
+from steelyard.scoring.building import build_answer
+from steelyard.scoring.extract import extract_json
+from steelyard.scoring.json_schema import SchemaValidator
 from steelyard.suite.case import Case
 
 

@@ -1,135 +1,22 @@
-"""Scorers of texts: exact, contains, choice, ordinal, regex; normalisation."""
+"""Scorers of texts: exact, contains, choice, ordinal, regex."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache, partial
 from itertools import compress, pairwise
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from steelyard.errors import Problem, SuiteError
 from steelyard.scoring.base import UNKNOWN, Measure, Reading, Scorer
+from steelyard.scoring.spelling import as_phrases, as_text, fold, has_phrase, normalise
 from steelyard.suite.case import Case, Getter, compile_path, fits
-from steelyard.suite.models import Component
 
 if TYPE_CHECKING:
     import regex
-
-
-# The one spelling of text for comparison, and finding phrases in it.
-
-_ASCII_BREAK = re.compile(r"[^a-z0-9]+")
-_SPACE = re.compile(r"\s+")
-# Scripts written without spaces have no word boundaries to look for. Compiled when needed: it takes 2 ms.
-_UNSPACED = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]"
-
-
-@lru_cache(maxsize=8192)
-def normalise(text: str) -> str:
-    """The text casefolded, every run of punctuation, symbols and spaces made one space; accents are kept."""
-    if text.isascii():
-        return _ASCII_BREAK.sub(" ", text.lower()).strip()
-    folded = unicodedata.normalize("NFC", text.casefold())
-    return " ".join("".join(char if unicodedata.category(char)[0] in "LMN" else " " for char in folded).split())
-
-
-def fold(text: str, *, case: bool, space: bool, punctuation: bool, accents: bool) -> str:
-    """The text with each named difference taken out; `space` collapses runs and trims."""
-    text = unicodedata.normalize("NFC", text)
-    if case:
-        text = unicodedata.normalize("NFC", text.casefold())
-    if accents:
-        bare = (char for char in unicodedata.normalize("NFD", text) if unicodedata.category(char) != "Mn")
-        text = unicodedata.normalize("NFC", "".join(bare))
-    if punctuation:
-        text = "".join(" " if unicodedata.category(char)[0] in "PS" else char for char in text)
-    return _SPACE.sub(" ", text).strip() if space or punctuation else text
-
-
-def has_phrase(normalised: str, phrase: str) -> bool:
-    """True when the normalised phrase stands in the normalised text as whole words; an empty phrase never does."""
-    if not phrase:
-        return False
-    if not phrase.isascii() and re.search(_UNSPACED, phrase):
-        return phrase in normalised
-    return f" {phrase} " in f" {normalised} "
-
-
-def as_text(value: Any) -> str:
-    """A value as the text a person would say: texts as they are, numbers and lists written out, anything else ""."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        try:
-            return str(value)
-        except ValueError:  # an integer of thousands of digits
-            return ""
-    if isinstance(value, (list, tuple)):
-        return ", ".join(part for part in map(as_text, value) if part)
-    return ""
-
-
-def as_phrases(value: Any) -> list[str] | None:
-    """A list of texts out of a list of scalars or a single one; None when it is something else."""
-    if isinstance(value, list) and set(map(type, value)) == {str}:
-        return value
-    if isinstance(value, (str, int, float)) and not isinstance(value, bool):
-        return [as_text(value)]
-    if isinstance(value, (list, tuple)) and all(
-        isinstance(item, (str, int, float)) and not isinstance(item, bool) for item in value
-    ):
-        return [as_text(item) for item in value]
-    return None
-
-
-# A case whose truth is unknown: what its component's declared policy makes of the answer.
-
-UNKNOWN_WORDS: Final = (
-    "unknown", "not known", "unidentified", "not identified", "cannot be identified", "undetermined",
-    "cannot be determined", "not determined", "unattributed", "anonymous", "do not know", "don t know",
-)  # fmt: skip
-"""Any of these, as whole words, says in words that a thing is unknown."""
-_MOST_UNKNOWN_WORDS: Final = 12
-
-
-def says_unknown(value: Any) -> bool:
-    """True when the value says in words, and in few of them, that the thing is unknown; null or empty says nothing."""
-    words = normalise(as_text(value))
-    if not words or len(words.split()) > _MOST_UNKNOWN_WORDS:
-        return False
-    return any(has_phrase(words, phrase) for phrase in UNKNOWN_WORDS)
-
-
-def truth_parts(component: Component, scorer: Any, case: Case) -> dict[str, Any]:
-    """What a perfect answer holds for the component, by path into the answer; empty when it is skipped."""
-    parts: dict[str, Any] = scorer.truth_at(case)
-    if parts or component.when_unknown != "say_unknown":
-        return parts
-    return {scorer.answer or "": UNKNOWN_WORDS[0]}
-
-
-def unknown(component: Component, scorer: Any, answer: Any, case: Case) -> Reading:
-    """The reading by the component's declared policy for a case without truth."""
-    if component.when_unknown == "skip":
-        return Reading(None, note="the truth is unknown: taken out of the score")
-    if component.when_unknown == "say_unknown":
-        got = scorer.answer_value(answer)
-        text = says_unknown(got)
-        note = "says that it is unknown" if text else "the truth is unknown, and the answer does not say so"
-        return Reading(1.0 if text else 0.0, expected="unknown, stated in words", got=got, note=note)
-    raise SuiteError([Problem(f"case {case.id}: {_no_policy(component)}", file=case.source)])
-
-
-def _no_policy(component: Component) -> str:
-    return f"{component.name}: the truth is missing; give it, or declare when_unknown: skip or say_unknown"
-
-
-# The scorer for a regular expression.
 
 
 def matches(text: str, pattern: regex.Pattern[str], *, whole: bool, max_characters: int) -> float:
@@ -514,8 +401,6 @@ def _same_text(got: str, expected: str, ignore: Sequence[Difference]) -> bool:
     folded = fold(expected, **wanted)
     return bool(folded) and fold(got, **wanted) == folded
 
-
-# Folding many texts at once: what a suite says does not count is taken out of each.
 
 # Stands between texts that are folded together: neither a space, nor punctuation, nor a letter with two cases.
 _BETWEEN = "\0"

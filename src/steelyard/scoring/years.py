@@ -12,7 +12,8 @@ from pydantic import Field, model_validator
 
 from steelyard.frozen import slotted
 from steelyard.scoring.base import UNKNOWN, Reading, Scorer
-from steelyard.scoring.numbers import LONGEST_TEXT, as_number, strict_years, with_cut, years_overlap
+from steelyard.scoring.numbers import LONGEST_TEXT, as_number, with_cut
+from steelyard.scoring.ranges import strict_years, years_overlap
 from steelyard.suite.case import Case
 
 # Named periods with their first and last year, as encyclopedias give them; years before Christ are negative.

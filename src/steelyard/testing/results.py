@@ -29,7 +29,7 @@ from steelyard.report.render.junit import (
     sample_problem,
     verdict_problem,
 )
-from steelyard.runner.run import run_decided
+from steelyard.runner import run
 from steelyard.store.sql import open_store
 from steelyard.suite.models import RequiredRepeats, SuiteModel
 
@@ -147,7 +147,7 @@ class SuiteRun:
         only += [("variant", name) for name in variants] if len(variants) < len(self.suite.variants) else []
         with open_store(self._store) as store:
             options = replace(self._options, selection=Selection(tuple(only)))
-            result, _ = run_decided(self.suite, store, options)
+            result = run.run(self.suite, store, options)
             figures, most = (result.summary, result.decision), result.header.n_planned or 1
             report = build_report(store, result.header, figures=figures, max_details=most)
             return report, case_states(store, result.header)

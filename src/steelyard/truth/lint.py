@@ -12,14 +12,16 @@ from steelyard.auditing.filling import resolved
 from steelyard.auditing.probes import even
 from steelyard.frozen import frozen
 from steelyard.plugins import is_own
-from steelyard.scoring.base import Answered, Scorer, build_answer
+from steelyard.scoring.base import Answered, Scorer
+from steelyard.scoring.building import build_answer
 from steelyard.scoring.checks import CountCheck, PathCheck
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.scoring.expectations import Expectations
 from steelyard.scoring.functions import FunctionScorer
 from steelyard.scoring.names import KeywordsOrFuzzy
 from steelyard.scoring.numbers import Number
-from steelyard.scoring.text import Choice, Contains, Exact, has_phrase, normalise
+from steelyard.scoring.spelling import has_phrase, normalise
+from steelyard.scoring.text import Choice, Contains, Exact
 from steelyard.store.base import Store
 from steelyard.store.samples import case_row
 from steelyard.suite.case import Case, split_path

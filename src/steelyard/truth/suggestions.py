@@ -15,13 +15,16 @@ from steelyard.frozen import frozen
 from steelyard.loading.load import PENDING_SUFFIX, load_suite
 from steelyard.plugins import checked_call
 from steelyard.records import RunHeader, RunState
+from steelyard.scoring.aliases import Alternatives
 from steelyard.scoring.base import Reading, Scorer
 from steelyard.scoring.evaluate import placed
-from steelyard.scoring.extract import SchemaValidator, extract_json
-from steelyard.scoring.names import Alternatives
+from steelyard.scoring.extract import extract_json
+from steelyard.scoring.json_schema import SchemaValidator
 from steelyard.scoring.numbers import Number, as_number
+from steelyard.scoring.spelling import as_phrases, as_text, normalise
 from steelyard.scoring.structure import Fields
-from steelyard.scoring.text import Choice, Contains, Regex, as_phrases, as_text, chosen, normalise, says_unknown
+from steelyard.scoring.text import Choice, Contains, Regex, chosen
+from steelyard.scoring.unknown import says_unknown
 from steelyard.store.base import Store
 from steelyard.store.headers import origin
 from steelyard.store.people import ANSWER, LabelRecord

@@ -10,6 +10,7 @@ import jinja2
 from markupsafe import Markup
 
 from steelyard import __version__
+from steelyard.frozen import values_of
 from steelyard.records import RunHeader
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
@@ -36,26 +37,13 @@ TEMPLATES = jinja2.Environment(
 TEMPLATES.globals |= {
     "version": __version__,
     "badge": badge,
-    "run_address": site.run_address,
-    "samples_address": site.samples_address,
-    "sample_address": site.sample_address,
-    "desk_address": site.desk_address,
-    "history_address": site.history_address,
-    "runs_address": site.runs_address,
-    "suite_address": site.suite_address,
     "Selection": Selection,
-    "Role": site.Role,
+    **values_of(site, "run_address", "samples_address", "sample_address", "desk_address", "history_address"),
+    **values_of(site, "runs_address", "suite_address", "Role"),
 }
 TEMPLATES.filters |= {
-    "percent": fmt.percent,
-    "when": fmt.when,
-    "seconds": fmt.seconds,
-    "one_line": fmt.one_line,
-    "shortened": fmt.shortened,
-    "counted": fmt.counted,
+    **values_of(fmt, "percent", "when", "seconds", "one_line", "shortened", "counted", "interval", "money"),
     "base": fmt.bare_base,
-    "interval": fmt.interval,
-    "money": fmt.money,
     "breakable": breakable,
 }
 

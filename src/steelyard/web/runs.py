@@ -26,6 +26,7 @@ from steelyard.report import format as fmt
 from steelyard.report.build import build_report
 from steelyard.report.charts.base import Chart, can_draw, to_svg
 from steelyard.report.render.html import BlockWriter, tag
+from steelyard.report.render.json import picked
 from steelyard.report.run import context, data, document
 from steelyard.run_history import report as history
 from steelyard.run_history.history import Wanted, groupings_of, marks_between, read_history, why_no_trend
@@ -163,10 +164,7 @@ def _line(
         estimate = figures.slice()[name]
         figure = {"label": label, "estimate": estimate} if estimate.value is not None else None
     return {
-        "id": header.id,
-        "created_at": header.created_at,
-        "state": header.state.value,
-        "verdict": header.verdict.value if header.verdict else None,
+        **picked(header, "id", "created_at", "state", "verdict"),
         "target": target_name(header),
         "suspect": list(header.suspect),
         "figure": figure,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import pairwise
 from typing import Any
 
@@ -58,10 +58,7 @@ def show_sample(visit: Visit) -> Mapping[str, Any]:
     return {
         **whole.data(),
         "_field_parts": {field["name"]: parts for field in whole.fields if (parts := _field_parts(field))},
-        "previous": beside.previous,
-        "next": beside.next,
-        "place": beside.place,
-        "count": beside.count,
+        **asdict(beside),
         "repeats": visit.store.repeats(header.id, sample.case_id, limit=_MOST_REPEATS),
         "elsewhere": list(_elsewhere(visit, header, sample.case_id)),
         "_header": header,
@@ -206,12 +203,7 @@ def _elsewhere(visit: Visit, header: RunHeader, case_id: str) -> Iterator[dict[s
             yield {
                 "run": other.id,
                 "created_at": other.created_at,
-                "position": item.position,
-                "variant": item.variant,
-                "repeat": item.repeat,
-                "outcome": item.outcome,
-                "score": item.score,
-                "passed": item.passed,
+                **asdict(item),
                 "_address": sample_address(other.id, item.position),
             }
 

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_type_hints
 
 from pydantic import Field, create_model, model_validator
 
+from steelyard.frozen import values_of
 from steelyard.records import CheckState, Outcome, RunHeader
 from steelyard.report import format as fmt
 from steelyard.report.wording import status_of
@@ -99,12 +100,7 @@ def list_samples(visit: Visit) -> Mapping[str, Any]:
         "run": {"id": header.id, "suite": header.suite_name, "state": header.state.value},
         "selection": selection.given(),
         "order": query.order,
-        "rows": page.rows,
-        "count": page.count,
-        "total": page.total,
-        "complete": page.complete,
-        "searched": page.searched,
-        "candidates": page.candidates,
+        **values_of(page, "rows", "count", "total", "complete", "searched", "candidates"),
         "next": (positions[-1] if positions else None) if back else page.more,
         "previous": page.more if back else (positions[0] if positions and query.after is not None else None),
         "choices": {name: [value for value, _ in options] for name, options in choices.items()},

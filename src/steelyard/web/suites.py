@@ -11,7 +11,7 @@ from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.document import section, table_section
 from steelyard.report.judge.run import judged_by, weight_of
-from steelyard.report.render.json import encode
+from steelyard.report.render.json import encode, picked
 from steelyard.store.samples import case_from
 from steelyard.suite.judge import Rubric
 from steelyard.web import render
@@ -40,9 +40,8 @@ def list_suites(visit: Visit) -> Mapping[str, Any]:
 
 
 def _suite(name: str, n_runs: int, newest: RunHeader) -> dict[str, Any]:
-    run = {"id": newest.id, "created_at": newest.created_at, "state": newest.state.value, "target": target_name(newest)}
-    verdict = newest.verdict.value if newest.verdict else None
-    return {"suite": name, "n_runs": n_runs, "newest": run | {"verdict": verdict, "n_planned": newest.n_planned}}
+    run = picked(newest, "id", "created_at", "state") | {"target": target_name(newest)}
+    return {"suite": name, "n_runs": n_runs, "newest": run | picked(newest, "verdict", "n_planned")}
 
 
 def show_suite(visit: Visit) -> Mapping[str, Any]:

@@ -1,10 +1,10 @@
-"""Charts of scores by group: by variant, by single factor, by category and by run."""
+"""Charts of scores by group: by variant, by single factor and by category; other groups as their rows are given."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from steelyard.metrics.figures import Slice
 from steelyard.report.charts.base import (
@@ -19,11 +19,8 @@ from steelyard.report.charts.base import (
     rows_axis,
     short_name,
 )
-from steelyard.report.format import percent, when
+from steelyard.report.format import percent
 from steelyard.stats.intervals import Estimate
-
-if TYPE_CHECKING:  # a run needs no history, and what it imports
-    from steelyard.run_history.history import History
 
 _MOST_ROWS = 40
 _ROW = 20
@@ -46,28 +43,12 @@ def score_charts(slices: Mapping[str, Sequence[Slice]], *, passing: bool) -> dic
         name = factor.removeprefix("variant.")
         rows = [(group.name, group["average"], group["pass_rate"] if passing else None) for group in groups]
         file = f"scores_by_{_NOT_IN_A_FILE_NAME.sub('_', factor)}"
-        charts[factor] = _scores(file, f"Scores by {short_name(name)}", rows)
+        charts[factor] = scores_chart(file, f"Scores by {short_name(name)}", rows)
     return charts
 
 
-def scores_by_run(history: History) -> Chart | None:
-    """The scores of each run, with the name of its target, newest first; None of fewer than two runs."""
-    runs = history.runs[::-1]
-    if len(runs) < 2:
-        return None
-    nothing = Estimate(None, 0)
-    rows = [
-        (
-            f"{run.target}, {when(run.answered_at)}",
-            run.figures.get("average", nothing),
-            run.figures.get("pass_rate") if history.passing else None,
-        )
-        for run in runs
-    ]
-    return _scores("scores_by_run", f"{short_name(history.suite)}: scores by run", rows)
-
-
-def _scores(file: str, title: str, given: Sequence[tuple[str, Estimate, Estimate | None]]) -> Chart:
+def scores_chart(file: str, title: str, given: Sequence[tuple[str, Estimate, Estimate | None]]) -> Chart:
+    """Rows of a name, an average and a pass rate, each with its interval; no more than fit into a picture."""
     shown = given[:_MOST_ROWS]
     names = distinct([name for name, _, _ in shown])
     values: list[dict[str, Any]] = []

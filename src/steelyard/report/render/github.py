@@ -8,16 +8,18 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Mapping
+from enum import StrEnum
 from pathlib import Path
 
-from steelyard.report.format import one_line, visible
+from steelyard.frozen import frozen
+from steelyard.report.format import one_line, shortened, visible
 
 _BEGINS_COMMAND = re.compile(r"((?:^|[\r\n])[^\S\r\n]*:)(?=:)")
 _OLD_COMMAND = "##["
 SUMMARY = "GITHUB_STEP_SUMMARY"
 _MOST_BYTES = 1_000_000
 """GitHub takes 1 MiB for a step, and shows nothing at all of more."""
-_LEVELS = ("error", "warning", "notice")
+_LONGEST_MESSAGE = 4_000
 _CUT_OFF = "\n\n(cut off here: GitHub shows no more)\n"
 
 
@@ -51,11 +53,37 @@ def in_github(env: Mapping[str, str]) -> bool:
 
 def annotation(level: str, message: str, *, title: str = "", file: str = "", line: int | None = None) -> str:
     """The line that makes GitHub show a message, at a file and line when given; `level` is error, warning or notice."""
-    if level not in _LEVELS:
-        raise ValueError(f"an annotation is one of {', '.join(_LEVELS)}; not {level!r}")
+    if level not in [*AnnotationLevel]:
+        raise ValueError(f"an annotation is one of {', '.join(AnnotationLevel)}; not {level!r}")
     messages = {"file": file, "line": "" if line is None else str(line), "title": one_line(title)}
     words = ",".join(f"{name}={_property(value)}" for name, value in messages.items() if value)
     return f"::{level}{f' {words}' if words else ''}::{_data(visible(message))}"
+
+
+class AnnotationLevel(StrEnum):
+    """How loudly an annotation speaks."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTICE = "notice"
+
+
+@frozen
+class Annotation:
+    """A remark beside a line of a file, or on the whole job where there is no file."""
+
+    level: AnnotationLevel
+    title: str
+    message: str
+    file: str = ""
+    """Relative to the root of the repository."""
+    line: int | None = None
+
+    @property
+    def command(self) -> str:
+        """The line of a log that makes a GitHub job show it."""
+        message = shortened(self.message, _LONGEST_MESSAGE)
+        return annotation(self.level, message, title=self.title, file=self.file, line=self.line)
 
 
 def _data(text: str) -> str:

@@ -10,6 +10,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from steelyard.frozen import values_of
 from steelyard.records import Signature, TargetFacts
 from steelyard.report.format import escaped_json
 from steelyard.report.render.github import harmless_json
@@ -65,8 +66,8 @@ def encode_object(value: Any) -> dict[str, Any]:
 
 
 def picked(value: Any, *names: str) -> dict[str, Any]:
-    """Some attributes of an object by their own names."""
-    return {name: encode(getattr(value, name)) for name in names}
+    """Some attributes of an object by their own names, as JSON has them."""
+    return {name: encode(item) for name, item in values_of(value, *names).items()}
 
 
 def to_text(data: Any) -> str:

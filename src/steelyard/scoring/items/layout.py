@@ -12,9 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from steelyard.frozen import frozen, slotted
 from steelyard.records import Box
-from steelyard.scoring.base import build_answer
+from steelyard.scoring.building import build_answer
+from steelyard.scoring.items.box_groups import Into, group_boxes, lay_out
 from steelyard.scoring.items.boxes import Corners, Size, Units, raw_box, scale_box, units_of, write_box
-from steelyard.scoring.items.groups import Into, group_boxes, lay_out
 from steelyard.suite.case import EVERY, MISSING, Getter, compile_path, split_path
 
 # Lists of items found by path, and what each of their elements holds: the quick half of reading a layout.

@@ -15,7 +15,8 @@ from rapidfuzz.process import cdist
 from steelyard.frozen import slotted
 from steelyard.scoring.items.groups import best_mapping, folded_label
 from steelyard.scoring.items.layout import Items
-from steelyard.scoring.text import Folder, has_key, has_phrase, key_of
+from steelyard.scoring.spelling import has_phrase
+from steelyard.scoring.text import Folder, has_key, key_of
 from steelyard.stats.assignment import best_assignment
 
 if TYPE_CHECKING:

@@ -1,172 +1,20 @@
-"""Spans of a text: offsets, sections, and where a quoted span stands."""
+"""Spans read from a document and put in their place in a text: where the offsets say, or where the words are."""
 
 from __future__ import annotations
 
 import math
-import re
-from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
-from itertools import accumulate, pairwise
-from typing import Any, Final, Literal, NamedTuple, Self
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from steelyard.frozen import frozen
 from steelyard.records import Span
-from steelyard.scoring.base import build_answer
+from steelyard.scoring.building import build_answer
+from steelyard.scoring.spans.offsets import OffsetError, OffsetUnit, TextOffsets
+from steelyard.scoring.spans.sections import section_at
 from steelyard.suite.case import EVERY, MISSING, Getter, compile_path, split_path
-
-# Offsets into a text, converted exactly between code points, UTF-8 bytes and UTF-16 units.
-
-OffsetUnit = Literal["code_points", "bytes", "utf16"]
-"""What an offset counts: code points (Python), UTF-8 bytes (Go, Rust) or UTF-16 units (JavaScript, Java, C#)."""
-
-_IN_WORDS: Final = {"code_points": "code points", "bytes": "bytes", "utf16": "UTF-16 units"}
-_LAST_OF_ONE_UNIT: Final = "\uffff"
-
-
-class OffsetError(ValueError):
-    """An offset that is no boundary between two characters of the text."""
-
-
-class TextOffsets:
-    """The boundaries of one text in one unit; made once, it converts any number of offsets."""
-
-    def __init__(self, text: str, unit: OffsetUnit) -> None:
-        self._text, self._unit = text, unit
-        self._starts = None if _counts_alike(text, unit) else _starts(text, unit)
-        self._end = len(text) if self._starts is None else self._starts[-1]
-
-    def to_code_points(self, offset: int) -> int:
-        """The offset in code points; OffsetError when it is outside of the text or inside a character."""
-        if not 0 <= offset <= self._end:
-            raise OffsetError(f"offset {_short(offset)} is outside of the text, which has {self._end} {self._units}")
-        if self._starts is None:
-            return offset
-        at = bisect_left(self._starts, offset)
-        if self._starts[at] != offset:
-            inside = self._text[at - 1]
-            raise OffsetError(
-                f"offset {offset} is inside the character {inside!r}, which takes {self._units} "
-                f"{self._starts[at - 1]} to {self._starts[at]}"
-            )
-        return at
-
-    def from_code_points(self, at: int) -> int:
-        """The offset in this unit of a boundary given in code points; OffsetError when it is outside of the text."""
-        if not 0 <= at <= len(self._text):
-            raise OffsetError(f"offset {_short(at)} is outside of the text, which has {len(self._text)} code points")
-        return at if self._starts is None else self._starts[at]
-
-    @property
-    def _units(self) -> str:
-        return _IN_WORDS[self._unit]
-
-
-def convert_offset(text: str, offset: int, *, of: OffsetUnit, to: OffsetUnit) -> int:
-    """The same place in the text, counted in another unit; OffsetError when there is no such place."""
-    return TextOffsets(text, to).from_code_points(TextOffsets(text, of).to_code_points(offset))
-
-
-def _counts_alike(text: str, unit: OffsetUnit) -> bool:
-    """True when every character takes one unit."""
-    if unit == "code_points" or text.isascii():
-        return True
-    return unit == "utf16" and max(text) <= _LAST_OF_ONE_UNIT
-
-
-def _starts(text: str, unit: OffsetUnit) -> list[int]:
-    """Where each character begins, and where the last one ends."""
-    width: Callable[[str], int] = _bytes_of if unit == "bytes" else _units_of
-    return list(accumulate(map(width, text), initial=0))
-
-
-def _bytes_of(character: str) -> int:
-    code = ord(character)
-    return 1 if code < 0x80 else 2 if code < 0x800 else 3 if code < 0x10000 else 4
-
-
-def _units_of(character: str) -> int:
-    return 1 if character <= _LAST_OF_ONE_UNIT else 2
-
-
-def _short(offset: int) -> str:
-    # A number of thousands of digits has no place in a sentence, and Python refuses to write it.
-    return str(offset) if abs(offset) < 10**15 else "of more than 15 digits"
-
-
-# Sections: named regions of a text, each begun by what a pattern finds.
-
-MAIN = "main"
-"""The section before all others."""
-
-Patterns = Mapping[str, str | Sequence[str]]
-"""By the name of a section, the pattern that begins it, or several of which the first that is found counts."""
-
-
-def sections_of(text: str, patterns: Patterns, *, first: str = MAIN) -> dict[str, Span | None]:
-    """Where each section begins and ends, in code points; None for one that the text does not have.
-
-    A section begins where its pattern is first found and ends where the next one begins. What stands before them all
-    is `first`, which is always there, if only from 0 to 0. A place begins one section: it goes to the one declared
-    first, and another with a pattern that is found there, too, is looked for further on.
-    """
-    begins: dict[int, str] = {}
-    for name, given in patterns.items():
-        at = next((at for at in _places(text, given) if at not in begins), None)
-        if at is not None:
-            begins[at] = name
-    ends = [*sorted(begins), len(text)]
-    spans: dict[str, Span | None] = {first: (0, ends[0]), **dict.fromkeys(patterns)}
-    for start, end in pairwise(ends):
-        spans[begins[start]] = (start, end)
-    return spans
-
-
-def section_at(sections: Mapping[str, Span | None], offset: int) -> str:
-    """The section that an offset is in, the boundary belonging to the one that begins there; "" outside of them all."""
-    last = ""
-    for name, place in sections.items():
-        if place is None or place[0] == place[1]:
-            continue
-        if place[0] <= offset < place[1]:
-            return name
-        if offset == place[1]:
-            last = name
-    return last
-
-
-def complaint_about(patterns: Patterns, *, first: str = MAIN) -> str | None:
-    """What is wrong with the patterns, in words; None when nothing is."""
-    for name, given in patterns.items():
-        if not name.strip() or name == first:
-            return f"a section cannot be called {name!r}: that is what stands before the first of them"
-        item = [given] if isinstance(given, str) else given
-        if not item:
-            return f"section {name}: give it a pattern"
-        for pattern in item:
-            try:
-                empty = _compiled(pattern).search("") is not None
-            except re.error as error:
-                return f"section {name}: {pattern!r} is not a regular expression: {error}"
-            if empty:
-                return f"section {name}: {pattern!r} is found in an empty text, and so everywhere"
-    return None
-
-
-def _places(text: str, given: str | Sequence[str]) -> Iterator[int]:
-    for pattern in [given] if isinstance(given, str) else given:
-        for match in _compiled(pattern).finditer(text):
-            yield match.start()
-
-
-@lru_cache(maxsize=256)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
-
-
-# Spans read from a document and put in their place in a text: where the offsets say, or where the words are.
 
 _LONGEST_QUOTE = 60
 _PARTS = ("text", "start", "end", "role", "confidence")
