@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 import click
 
 from steelyard.cli.options import as_json
 from steelyard.cli.output import print_json
 from steelyard.records import RunState
+
 
 @click.group("store")
 def store_command() -> None:
