@@ -358,8 +358,10 @@ def latency_rises(rule: LatencyRise, evidence: Evidence) -> Iterator[Reading]:
 def cost_rises(rule: CostRise, evidence: Evidence) -> Iterator[Reading]:
     """Whether a call costs more than before."""
 
+    name = "cost.total" if rule.metric == "cost" else rule.metric
+
     def value(run: RunHeader) -> Estimate:
-        total = evidence.summary(run).overall[rule.metric]
+        total = evidence.summary(run).overall[name]
         return Estimate(None, 0) if total.value is None or not total.n else Estimate(total.value / total.n, total.n)
 
     runs = evidence.window(rule.label)
