@@ -18,6 +18,7 @@ from steelyard.exchange.imports import export_foreign, import_foreign
 from steelyard.loading.load import load_suite
 from steelyard.records import Mode, Original, Outcome, RunFacts, Verdict
 from steelyard.report.build import build_report
+from steelyard.stats.intervals import Estimate
 from steelyard.store.sql import open_store
 from steelyard.suites.spans.snapshots import Format, evaluated
 from steelyard.suites.spans.summary import summarise
@@ -219,8 +220,8 @@ def test_a_category_that_nobody_has_is_null_in_an_export_and_in_no_mean(suite, s
         means = summary_of(store, one).overall.each("score.<component>.points")
         for name in CATEGORIES:
             given = [each[name]["coverage"] for each in results if each[name]["coverage"] is not None]
-            mean = means.get(f"category_coverage_{name}", {"n": 0, "value": None})
-            assert (mean["n"], mean["value"]) == (len(given), pytest.approx(sum(given) / len(given)) if given else None)
+            mean = means.get(f"category_coverage_{name}", Estimate(None, 0))
+            assert (mean.n, mean.value) == (len(given), pytest.approx(sum(given) / len(given)) if given else None)
             assert document["summary"]["avgCategoryScores"][name]["n"] == len(given)
     assert not any(remark.code == "CONTRADICTION" for one in samples_of(again, store) for remark in remarks_of(one))
 
@@ -339,7 +340,7 @@ def test_whatever_a_result_holds_comes_back(results):
     class Header:
         options = RunFacts(original=Original(read.stored, tuple(one.stored for one in read.samples)))
 
-    again = form.write(Header(), [(Sample(one, at), one.case) for at, one in enumerate(read.samples)])
+    again = form.write(Header(), None, [(Sample(one, at), one.case) for at, one in enumerate(read.samples)])
     assert json.dumps(again) == json.dumps(document)
 
 
