@@ -10,8 +10,8 @@ from parts import running as run
 from parts.loopback import Loopback, error, json_answer, throttle
 from parts.looped import for_every
 from parts.small_suite import http_target, write_suite
-from steelyard.engine.engine import Schedule
 from steelyard.engine.limits import Closed, Pace
+from steelyard.engine.open_load import Schedule
 from steelyard.engine.plan import RunOptions
 from steelyard.errors import SuiteError, UsageError
 from steelyard.loading.load import load_suite

@@ -17,8 +17,8 @@ from parts.two_arms import bad, good
 from steelyard.analysis.compare.pairing import read_run
 from steelyard.engine import plan as drawn_plan
 from steelyard.engine.interleave import Pairs
+from steelyard.engine.owner import _began, myself
 from steelyard.engine.plan import DrawnPlan, Plan, RunOptions, Selection, Turn, asks_until
-from steelyard.engine.process import _began, myself
 from steelyard.errors import RunTaken, UsageError
 from steelyard.experiments.decision import Decided
 from steelyard.experiments.offline import offline_report

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from steelyard import __version__
+from steelyard.engine.breaker import try_once
 from steelyard.engine.call import Caller
 from steelyard.engine.judges import Judges
-from steelyard.engine.limits import Pace, try_once
+from steelyard.engine.limits import Pace
 from steelyard.engine.pool import Task, evaluated
 from steelyard.engine.sample import ScoringThread
 from steelyard.errors import SteelyardError, TargetFailure, UsageError

@@ -276,7 +276,7 @@ def _print_table(runs: list[RunHeader], rates: Mapping[str, Estimate]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from steelyard.engine.process import state_of
+    from steelyard.engine.owner import state_of
     from steelyard.report.judge.run import judge_name
 
     models = any(_model(run) for run in runs)
@@ -339,7 +339,7 @@ def _verdict(run: RunHeader) -> str:
 
 
 def _row(run: RunHeader, rate: Estimate | None) -> dict[str, Any]:
-    from steelyard.engine.process import state_of
+    from steelyard.engine.owner import state_of
     from steelyard.report.judge.run import judge_name
     from steelyard.store.headers import answers_from, is_partial
 
@@ -416,7 +416,7 @@ def prune(keep: int, suite: str | None, dry_run: bool, yes: bool, store_url: str
 
 def _deleted(store: SqlStore, wanted: list[str], *, dry_run: bool, yes: bool, as_json: bool) -> dict[str, str]:
     """Say what deleting the runs does, do it once somebody agrees, and give what was left, with why."""
-    from steelyard.engine.process import state_of
+    from steelyard.engine.owner import state_of
     from steelyard.store.deletion import delete_runs, plan_deletion, unfinished_deletions
 
     store.notify(lambda text: click.echo(text, err=True))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 import click
 
 from steelyard.cli.options import as_json
 from steelyard.cli.output import print_json
 from steelyard.records import RunState
+
 
 @click.group("store")
 def store_command() -> None:
@@ -28,7 +28,7 @@ def copy(source: str, target: str, as_json: bool) -> None:
     in TO already is never changed. Ends with 2 when something was left out.
     """
 
-    from steelyard.engine.process import state_of
+    from steelyard.engine.owner import state_of
     from steelyard.store.copy import copy_store
     from steelyard.store.sql import open_store
 

@@ -8,11 +8,13 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import field, replace
 from typing import Any
 
-from steelyard.engine.engine import Ending, Engine, Schedule
+from steelyard.engine.engine import Ending, Engine
 from steelyard.engine.limits import Closed, Pace
+from steelyard.engine.open_load import Schedule
+from steelyard.engine.other_suite import reading_of
 from steelyard.engine.plan import Planned, Turn
-from steelyard.engine.process import caught_signals, shielded
-from steelyard.engine.rescore import reading_of
+from steelyard.engine.process import shielded
+from steelyard.engine.signals import caught_signals
 from steelyard.engine.writer import Completed, Counts, Progress, Writer
 from steelyard.frozen import frozen, slotted
 from steelyard.records import Outcome, Sample

@@ -18,7 +18,7 @@ import click
 from steelyard import __version__
 from steelyard.analysis.stored import summary_of
 from steelyard.engine.health import Health
-from steelyard.engine.process import free_lease, myself
+from steelyard.engine.owner import free_lease, myself
 from steelyard.engine.sample import Evaluation
 from steelyard.errors import RunNotFound, SnapshotError, SuiteError, UsageError
 from steelyard.frozen import frozen

@@ -12,10 +12,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from steelyard.engine.engine import Ending, after_the_run, pace_of
+from steelyard.engine.after_run import after_the_run
+from steelyard.engine.engine import Ending, pace_of
 from steelyard.engine.health import Health
 from steelyard.engine.interleave import Arm, Interleaved, Pairs, Together
 from steelyard.engine.limits import Budget
+from steelyard.engine.owner import free_lease
 from steelyard.engine.plan import (
     DrawnPlan,
     RunOptions,
@@ -25,7 +27,7 @@ from steelyard.engine.plan import (
     require_same_signature,
     resumed_options,
 )
-from steelyard.engine.process import free_lease, in_own_loop
+from steelyard.engine.process import in_own_loop
 from steelyard.engine.sample import ScoringThread
 from steelyard.engine.writer import Progress, Silent, progress_of
 from steelyard.errors import UsageError

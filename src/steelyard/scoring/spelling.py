@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 _ASCII_BREAK = re.compile(r"[^a-z0-9]+")
 _SPACE = re.compile(r"\s+")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from steelyard.errors import Problem, SuiteError
 from steelyard.scoring.base import Reading

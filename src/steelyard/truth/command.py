@@ -18,8 +18,8 @@ from steelyard.errors import SteelyardError
 from steelyard.loading.load import load_suite
 from steelyard.report.format import counted, one_line
 from steelyard.results.find import file_reference, names_a_file
-from steelyard.runner.attribute import Changes, changes_since, newest_run
-from steelyard.runner.attribute import note as note_edits
+from steelyard.runner.suite_changes import Changes, changes_since, newest_run
+from steelyard.runner.suite_changes import note as note_edits
 from steelyard.store.sql import open_store
 from steelyard.suite.case import MISSING
 from steelyard.suite.models import SuiteModel
