@@ -14,8 +14,8 @@ from parts.judge_server import judge_server
 from parts.judged_suite import chat_judge, verdict, write_judged
 from parts.loopback import Loopback, error, json_answer, refusing, slow, text_answer, throttle
 from parts.small_suite import http_target, write_suite
-from steelyard.engine import call as calling
 from steelyard.engine import breaker as breaking
+from steelyard.engine import call as calling
 from steelyard.engine.plan import RunOptions
 from steelyard.loading.load import load_suite
 from steelyard.records import Outcome, RunState, Verdict

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from steelyard.judging.ask import estimate_cost
+from steelyard.judging.cost_estimate import estimate_cost
 from steelyard.suite.judge import Dimension, JudgeModel, Member, Rubric
 from steelyard.targets.chat import ChatConnection
 

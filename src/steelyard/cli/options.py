@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from steelyard.analysis.compare.attribution_model import Attribution
     from steelyard.analysis.compare.model import Comparison
     from steelyard.analysis.explain import Explanation, PairExplanation
-    from steelyard.judging.ask import CostEstimate
+    from steelyard.judging.cost_estimate import CostEstimate
     from steelyard.records import RunHeader
     from steelyard.results.find import StoredRun
     from steelyard.runner.attribute import Purchase
@@ -286,7 +286,7 @@ class AttributionOptions:
         self, a: StoredRun, b: StoredRun, store_url: str | None, closing: ExitStack, *, allow_mismatch: bool
     ) -> Comparison:
         """The comparison of two found runs, with why the headline number moved unless that is left out."""
-        from steelyard.results.operations import compared
+        from steelyard.results.comparisons import compared
 
         if self.left_out:
             return compared(a, b, allow_mismatch=allow_mismatch)
@@ -296,7 +296,7 @@ class AttributionOptions:
         self, a: StoredRun, b: StoredRun, store_url: str | None, closing: ExitStack, *, allow_mismatch: bool
     ) -> tuple[Comparison, Attribution, Traces]:
         """The comparison, why the headline number moved, and what every reading adds to that."""
-        from steelyard.results.operations import traced
+        from steelyard.results.comparisons import traced
 
         purchase = self._purchase(store_url, closing)
         return traced(a, b, suite=self.suite, purchase=purchase, allow_mismatch=allow_mismatch)
@@ -385,7 +385,7 @@ class ExplainOptions:
     def compared(self, a: StoredRun, b: StoredRun, *, allow_mismatch: bool, as_json: bool) -> int:
         """Print what stands behind a figure of a comparison; the exit code that the comparison ends with."""
         from steelyard.analysis.explain import explain_comparison
-        from steelyard.results.operations import read_both, shown_comparison, traced_runs
+        from steelyard.results.comparisons import read_both, shown_comparison, traced_runs
 
         first, second = read_both(a, b)
         comparison = traced_runs(first, second, allow_mismatch=allow_mismatch)[0]
@@ -396,7 +396,7 @@ class ExplainOptions:
     def why(self, comparison: Comparison, attribution: Attribution, traces: Traces, *, as_json: bool) -> int:
         """Print what stands behind the parts of the change; the exit code that the comparison ends with."""
         from steelyard.analysis.compare.attribution import explain_why
-        from steelyard.results.operations import shown_comparison
+        from steelyard.results.comparisons import shown_comparison
 
         runs = [comparison.a.id, comparison.b.id]
         self.show(runs, explain_why(attribution, traces, self.metric or ""), as_json=as_json)

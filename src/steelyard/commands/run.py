@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from steelyard.cli.ending import end_with
 from steelyard.cli.options import (
     FILE,
     ExplainOptions,
@@ -39,7 +40,6 @@ from steelyard.cli.options import (
 )
 from steelyard.cli.output import (
     confirm,
-    end_with,
     print_document,
     print_estimate,
     print_json,
@@ -72,7 +72,7 @@ def agree_to_cost(suite: SuiteModel, store: Store, earlier: RunHeader, *, yes: b
 
     UsageError without a terminal and without `yes`. Judges that are code cost nothing, and nobody is asked.
     """
-    from steelyard.judging.ask import estimate_cost
+    from steelyard.judging.cost_estimate import estimate_cost
     from steelyard.scoring.model_scorers import models_asked
     from steelyard.suite.prices import read_prices
 
@@ -91,7 +91,7 @@ def agree_to_cost(suite: SuiteModel, store: Store, earlier: RunHeader, *, yes: b
 
 
 def _prompt_lengths(suite: SuiteModel, judge: JudgeModel, store: Store, earlier: RunHeader) -> Iterator[int]:
-    from steelyard.judging.ask import prompt_characters
+    from steelyard.judging.cost_estimate import prompt_characters
     from steelyard.scoring.evaluate import Evaluator
 
     evaluator = Evaluator(suite)

@@ -77,7 +77,7 @@ def compare_command(
     else:
         explaining.refuse_beside(suite=suite, rejudge=rejudge)
     from steelyard.comparing.operations import compared_variants
-    from steelyard.results.operations import shown_comparison
+    from steelyard.results.comparisons import shown_comparison
 
     with ExitStack() as closing:
         runs = FoundRuns(store_url, closing)

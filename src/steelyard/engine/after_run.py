@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from steelyard.engine.engine import Ending
 from steelyard.records import RunHeader
 from steelyard.suite.models import Limits, SuiteModel
+
 
 def after_the_run(header: RunHeader, ending: Ending) -> RunHeader:
     """The header with how it went: what warm-up and load came to, why it stopped before its end (Ctrl-C needs no

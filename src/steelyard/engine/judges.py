@@ -15,7 +15,7 @@ from steelyard.engine.limits import Budget, Closed, Pace
 from steelyard.engine.sample import Evaluation, ScoringThread
 from steelyard.frozen import frozen
 from steelyard.judging.ask import Bench, Complete, rules_judges
-from steelyard.judging.evidence import complaint_check
+from steelyard.judging.complaints import complaint_check
 from steelyard.judging.judgement import JudgeReader
 from steelyard.records import CallResult, JudgeCall, Judgement, ScorerCall, Vote
 from steelyard.scoring.evaluate import Evaluated

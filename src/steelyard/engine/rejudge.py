@@ -14,7 +14,7 @@ from steelyard.engine.process import in_own_loop
 from steelyard.engine.sample import Evaluation, ScoringThread
 from steelyard.errors import UsageError
 from steelyard.frozen import slotted
-from steelyard.judging.ask import CostEstimate, estimate_cost, prompt_characters
+from steelyard.judging.cost_estimate import CostEstimate, estimate_cost, prompt_characters
 from steelyard.records import CallResult, Sample
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.store.base import Store

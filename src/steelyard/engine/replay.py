@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from steelyard.engine.rescore import same_question
 from steelyard.errors import TargetFailure
 from steelyard.records import CallResult, Failure, RunHeader
 from steelyard.store.base import Store
 from steelyard.targets.base import Request, Response
+
 
 class ReplayTarget:
     """Gives each case the answer that the earlier run was given. It is known to runs by the name of its answers."""

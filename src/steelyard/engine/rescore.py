@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from steelyard.engine.costs import scorer_calls
 from steelyard.engine.health import Health

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from steelyard.engine.costs import model_calls, scorer_calls
 from steelyard.engine.journal import SCORER, TARGET

@@ -28,7 +28,7 @@ from steelyard.records import (
 from steelyard.scoring.evaluate import Evaluated, Evaluator
 from steelyard.scoring.model_scorers import Wanted, looking_up
 from steelyard.suite.case import Case
-from steelyard.suite.mapping import sample_tags
+from steelyard.suite.slices import sample_tags
 
 _RESULT = tuple(name for name in Evaluated.__match_args__ if name in Sample.__match_args__)
 """The fields of a sample that scoring its answer gives."""

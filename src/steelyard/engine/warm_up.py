@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import cycle, islice
-from typing import TYPE_CHECKING
 
 from steelyard.engine.call import Caller
 from steelyard.engine.limits import Budget, Closed, Pace

@@ -29,7 +29,7 @@ from steelyard.suite.models import SuiteModel
 
 if TYPE_CHECKING:
     from steelyard.engine.rejudge import Rejudged
-    from steelyard.judging.ask import CostEstimate
+    from steelyard.judging.cost_estimate import CostEstimate
     from steelyard.suite.models import Limits
 
 

@@ -65,7 +65,9 @@ from steelyard.suite.models import Limits, PlannedCheck, SuiteModel, UncalledCas
 from steelyard.suite.prices import prices_used, read_prices
 from steelyard.suite.signature import signature
 from steelyard.suite.truth import kept_with_a_run, without_truth
-from steelyard.targets.base import Target, TargetContext, asked_by, open_target, room_for_files
+from steelyard.targets.base import Target, TargetContext, open_target
+from steelyard.targets.open_files import room_for_files
+from steelyard.targets.stored_request import asked_by
 
 if TYPE_CHECKING:
     from steelyard.analysis.compare.pairing import ComparedRun

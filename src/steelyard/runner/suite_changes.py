@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from steelyard.analysis.criteria import changed_values, criteria_digest, criteria_of, is_signed, suite_criteria
 from steelyard.errors import SteelyardError, UsageError

@@ -16,7 +16,7 @@ from steelyard.plugins import checked_call, is_own
 from steelyard.records import Check, CheckState, Finding
 from steelyard.scoring.base import UNKNOWN, Answered, Reading, Scorer
 from steelyard.scoring.building import build_answer
-from steelyard.scoring.checks import Asked, Asks, CheckRule, Hit, HowMany, brief, in_case
+from steelyard.scoring.check_rules import Asked, Asks, CheckRule, Hit, HowMany, brief, in_case
 from steelyard.suite.case import EVERY, Case, Unsearchable, compile_path
 from steelyard.suite.models import RequiredRepeats
 from steelyard.suite.yaml import result as was_found

@@ -20,28 +20,19 @@ from steelyard.redact import SecretRedactor
 from steelyard.suite.case import Attachment, Case, digest
 from steelyard.suite.files import inside, media_type_of
 from steelyard.suite.prices import Price, price_of
-from steelyard.targets.base import (
+from steelyard.targets.base import Request, Response, TargetContext
+from steelyard.targets.connection import HttpRequest
+from steelyard.targets.filling import (
     Filler,
-    FromEnv,
-    Request,
-    Response,
-    TargetContext,
-    TargetSettings,
-    TextFile,
     TextFiller,
-    Values,
     address_filler,
     has_holes,
-    names_header,
     prompt_filler,
-    read_variable,
     refuse_hosts_of_cases,
-    text_of,
     to_json,
     tree_filler,
     value_filler,
 )
-from steelyard.targets.connection import HttpRequest
 from steelyard.targets.http import refuse_secrets_in
 from steelyard.targets.protocols import (
     FORMATS,
@@ -51,6 +42,7 @@ from steelyard.targets.protocols import (
     Wanted,
     read_completion,
 )
+from steelyard.targets.settings import FromEnv, TargetSettings, TextFile, Values, names_header, read_variable, text_of
 from steelyard.targets.transport import Received, json_of, wire_of
 
 if TYPE_CHECKING:

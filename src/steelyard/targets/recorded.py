@@ -20,7 +20,8 @@ from steelyard.frozen import frozen
 from steelyard.suite.case import MISSING, Getter, compile_path
 from steelyard.suite.readers import read_parquet, refuse
 from steelyard.suite.streams import Damaged, LocalCopy, ending, fetch, is_address, is_packed, lines_copy, open_bytes
-from steelyard.targets.base import CasePath, Request, Response, TargetContext, TargetSettings
+from steelyard.targets.base import Request, Response, TargetContext
+from steelyard.targets.settings import CasePath, TargetSettings
 
 # A recording's index: where each answer stands in its file, in 16 bytes a record.
 
