@@ -179,6 +179,7 @@ async def test_no_further_call_is_made_ready_while_too_many_wait(monkeypatch):
 
     rests = []
     monkeypatch.setattr("steelyard.engine.engine.MOST_WAITING", 2)
+    monkeypatch.setattr("steelyard.engine.open_load.MOST_WAITING", 2)
     # One rest until it is due, then one after another until fewer than two wait; it was due all the same.
     assert await Schedule(1, Crowded(10), clock=lambda: 5.0).next() == 5.0
     assert rests == [0.0, 0.01, 0.01]

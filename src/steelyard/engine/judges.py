@@ -19,7 +19,7 @@ from steelyard.judging.complaints import complaint_check
 from steelyard.judging.judgement import JudgeReader
 from steelyard.records import CallResult, JudgeCall, Judgement, ScorerCall, Vote
 from steelyard.scoring.evaluate import Evaluated
-from steelyard.scoring.model_scorers import Wanted
+from steelyard.scoring.model_scorers import NeededCall
 from steelyard.suite.case import Case, digest
 from steelyard.suite.judge import JudgeModel
 from steelyard.suite.models import Limits
@@ -111,7 +111,7 @@ class Judges:
             calls.append(call)
         return await scoring.run(lambda: evaluation.again(calls))
 
-    async def _ask(self, wanted: Wanted, case: Case, journal: Journal, budget: Budget) -> ScorerCall:
+    async def _ask(self, wanted: NeededCall, case: Case, journal: Journal, budget: Budget) -> ScorerCall:
         part, name = SCORER + wanted.key, _name(wanted.connection)
         call_result = journal.get(part)
         if call_result is None:

@@ -20,7 +20,7 @@ _CHUNK = 500
 
 
 @slotted
-class Rescored:
+class RescoreCounts:
     """What was scored again, and what could not be: answers to questions that have changed or are gone."""
 
     counts: Counts
@@ -38,12 +38,12 @@ def rescore(
     scoring: ScoresRecorded,
     progress: Progress,
     planned: int,
-) -> Rescored:
+) -> RescoreCounts:
     """Score every attempt of `from_run` whose question still stands, and keep the samples under `run_id`.
 
     What that run holds already is left as it is.
     """
-    result = Rescored(Counts(planned=planned), Health())
+    result = RescoreCounts(Counts(planned=planned), Health())
     seen = 0
     # The next chunk is read while processes score the one before.
     under_way: deque[tuple[Sequence[Future[list[Sample]]], list[Case]]] = deque()
@@ -87,7 +87,7 @@ def same_question(case: Case, other: Case) -> bool:
 
 
 def _keep(
-    store: Store, run_id: str, from_run: str, samples: Sequence[Sample], cases: Sequence[Case], result: Rescored
+    store: Store, run_id: str, from_run: str, samples: Sequence[Sample], cases: Sequence[Case], result: RescoreCounts
 ) -> None:
     if not samples:
         return

@@ -26,7 +26,7 @@ from steelyard.records import (
     ScoringTime,
 )
 from steelyard.scoring.evaluate import Evaluated, Evaluator
-from steelyard.scoring.model_scorers import Wanted, looking_up
+from steelyard.scoring.model_scorers import NeededCall, looking_up
 from steelyard.suite.case import Case
 from steelyard.suite.slices import sample_tags
 
@@ -39,7 +39,7 @@ _LONGEST_REASON = 300
 class Evaluation:
     """One sample being scored. `to_judge` is not None while a judge still has to be asked."""
 
-    wanted: tuple[Wanted, ...] = ()
+    wanted: tuple[NeededCall, ...] = ()
     """What models have still to be asked for its scorers."""
 
     def __init__(

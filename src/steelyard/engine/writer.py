@@ -98,10 +98,10 @@ def progress_of(what: str, *, quiet: bool, verbose: bool = False) -> Iterator[Pr
         TimeRemainingColumn(),
         console=Console(stderr=True),
     ) as bar:
-        yield Bar(bar, what)
+        yield ProgressBar(bar, what)
 
 
-class Bar:
+class ProgressBar:
     """Progress as a bar on a terminal."""
 
     def __init__(self, bar: RichProgress, what: str) -> None:

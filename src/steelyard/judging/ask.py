@@ -33,13 +33,13 @@ RulesJudge = Callable[[str, Case, Mapping[str, Any]], Mapping[str, Any]]
 """A judge that is code: from text, case and metrics to the fields of the response."""
 
 
-class Asks(Protocol):
+class JudgeCaller(Protocol):
     """Makes a call as long as it is worth it; a failure is an attempt."""
 
     async def perform(self, send: Callable[[], Awaitable[Response]], seconds: float | None = None) -> CallResult: ...
 
 
-class Journal(Protocol):
+class PaidCalls(Protocol):
     """What has been paid for already for this text, by part; it outlives a kill."""
 
     def get(self, part: str) -> CallResult | None: ...
@@ -54,8 +54,8 @@ class _Question:
     text: str
     case: Case
     metrics: Mapping[str, Any]
-    caller_of: Callable[[str], Asks]
-    journal: Journal | None
+    caller_of: Callable[[str], JudgeCaller]
+    journal: PaidCalls | None
     findings: tuple[Finding, ...]
     """Those of scorers that the judge must answer."""
 
@@ -96,8 +96,8 @@ class Bench:
         text: str,
         case: Case,
         metrics: Mapping[str, Any],
-        caller_of: Callable[[str], Asks],
-        journal: Journal | None = None,
+        caller_of: Callable[[str], JudgeCaller],
+        journal: PaidCalls | None = None,
         findings: Iterable[Finding] = (),
     ) -> tuple[JudgeCall, ...]:
         """All calls about one text: for each model of the panel and each judging repeat one talk, in that order.

@@ -11,7 +11,7 @@ from steelyard.scoring.json_text import embedded_json, finite, shallow, without_
 
 
 @frozen
-class Document:
+class JsonDocument:
     """One outermost object or array. `value` is None when it is nested too deeply."""
 
     start: int
@@ -46,7 +46,7 @@ class _Pairs:
         return built
 
 
-def documents(text: str) -> list[Document]:
+def documents(text: str) -> list[JsonDocument]:
     """The outermost JSON documents of a text in order. Never raises, and reads each character about once.
 
     Parts of a document, even of one that breaks off, are not given on their own. No number, infinity and 1e999 are
@@ -54,15 +54,15 @@ def documents(text: str) -> list[Document]:
     """
     pairs = _Pairs()
     decoder = json.JSONDecoder(object_pairs_hook=pairs, parse_float=finite, parse_constant=lambda _: None)
-    results: list[Document] = []
+    results: list[JsonDocument] = []
     for start, source, value in embedded_json(text, decoder, past_deep=True):
         whole = without_surrogates(value, source) if shallow(value, source) else None
         repeated = (pairs.repeated, pairs.repeated_inside) if isinstance(whole, dict) else ()
-        results.append(Document(start, start + len(source), whole, *repeated))
+        results.append(JsonDocument(start, start + len(source), whole, *repeated))
     return results
 
 
-def blanked(text: str, gone: list[Document]) -> str:
+def blanked(text: str, gone: list[JsonDocument]) -> str:
     """The text with spaces where those documents stood."""
     pieces, after = [], 0
     for item in gone:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from steelyard.frozen import frozen
-from steelyard.judging.quotes import Quote, readings_of
+from steelyard.judging.quotes import ComparableQuote, readings_of
 from steelyard.judging.score_lines import bare_name, loose_name
 from steelyard.records import Remark
 from steelyard.suite.case import compile_path
@@ -294,7 +294,7 @@ class _Other:
         self._shown = shown
         self._comparable: list[tuple[str, ...]] | None = None
 
-    def holds(self, quote: Quote) -> bool:
+    def holds(self, quote: ComparableQuote) -> bool:
         if self._comparable is None:
             self._comparable = [readings_of(item) for item in self._shown]
         return any(quote.stands_in(item) for item in self._comparable)
@@ -306,5 +306,5 @@ def _made_up(stated: Statement) -> Remark:
 
 
 @lru_cache(maxsize=1024)
-def _quote(text: str) -> Quote:
-    return Quote(text)
+def _quote(text: str) -> ComparableQuote:
+    return ComparableQuote(text)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from steelyard.frozen import frozen
-from steelyard.judging.documents import Document, blanked, documents
+from steelyard.judging.documents import JsonDocument, blanked, documents
 from steelyard.judging.score_lines import ScoreLines
 from steelyard.judging.score_values import quoted_value, score_problems, scores_of
 from steelyard.scoring.extract import BROKE_OFF, extract_json
@@ -23,7 +23,7 @@ _CLOSES = re.compile(rf"</{_TAG}>|\[/think\]|◁/think▷|<\|channel\|>\s*final\
 _BEGINS_AS_ANSWER = re.compile(r"\s*(?:\{|```)")
 
 
-def answer_begins(text: str, documents: Sequence[Document]) -> int | None:
+def answer_begins(text: str, documents: Sequence[JsonDocument]) -> int | None:
     """The place after the thoughts of a reasoning model, 0 when there are none, None when they never end.
 
     A draft among the thoughts is not the answer. The end of thoughts that is quoted inside a JSON document does not
@@ -116,7 +116,7 @@ class AnswerParser:
         parsed = self._embedded(blanked(text, copied), [item for item in result if item.start not in starts])
         return _unusable(*parsed.problems, _COPIED) if copied and parsed.value is None else parsed
 
-    def check(self, value: Any, step: str, document: Document | None = None) -> Parsed:
+    def check(self, value: Any, step: str, document: JsonDocument | None = None) -> Parsed:
         """The value on that step, on `basic` when only its scores and flags are as asked for, or what is wrong.
 
         `document` is where it was read from, which knows the keys that stand in it twice.
@@ -159,7 +159,7 @@ class AnswerParser:
         return inner if isinstance(inner, dict) else value
 
     def _repeated(
-        self, value: Mapping[str, Any], holder: Mapping[str, Any], document: Document | None
+        self, value: Mapping[str, Any], holder: Mapping[str, Any], document: JsonDocument | None
     ) -> Collection[str]:
         """Names of which nobody can say which of several scores was meant."""
         if holder is value:
@@ -196,7 +196,7 @@ class AnswerParser:
             if any(name not in value and isinstance(inner.get(name), (int, float)) for name in wrong)
         ]
 
-    def _embedded(self, text: str, result: list[Document]) -> Parsed:
+    def _embedded(self, text: str, result: list[JsonDocument]) -> Parsed:
         """What a text says that is more than a JSON document, or less."""
         plain = blanked(text, result)
         naming = [item for item in result if self._key.search(text, item.start, item.end)]
@@ -328,7 +328,7 @@ def _unusable(*problems: str) -> Parsed:
     return Parsed(None, None, tuple(dict.fromkeys(problems)))
 
 
-def _copied(result: list[Document], judged: str) -> list[Document]:
+def _copied(result: list[JsonDocument], judged: str) -> list[JsonDocument]:
     """Those documents that stand in the text under judgement too."""
     if not result or "{" not in judged:
         return []

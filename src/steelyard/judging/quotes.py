@@ -91,7 +91,7 @@ def n_words(text: str) -> int:
     return words + (signs + 1) // 2
 
 
-class Quote:
+class ComparableQuote:
     """A quote made comparable. One with an ellipsis is found when its parts are, in order."""
 
     __slots__ = ("_parts", "_whole", "words")

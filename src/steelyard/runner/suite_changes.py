@@ -44,7 +44,7 @@ class Edit:
 
 
 @frozen
-class Changes:
+class SuiteChanges:
     """What changed from a run to the suite as it is now."""
 
     since: RunHeader
@@ -76,7 +76,7 @@ def newest_run(suite: SuiteModel, store: Store) -> RunHeader:
     return next((item for item in ended if not ids.isdisjoint(store.columns(item.id).case_ids)), ended[0])
 
 
-def changes_since(suite: SuiteModel, store: Store, header: RunHeader) -> Changes:
+def changes_since(suite: SuiteModel, store: Store, header: RunHeader) -> SuiteChanges:
     """All of truth and scoring that is another than in the run, each with its reason where the ledger has one."""
     reasons = by_state(suite.ledger)
     edits = [*_evaluation(suite, header)]
@@ -86,7 +86,7 @@ def changes_since(suite: SuiteModel, store: Store, header: RunHeader) -> Changes
         partial = len(then) < (header.description.n_cases or 0)
         edits += _truth_edits(suite, then, partial=partial)
     messages = (replace(edit, line=reasons.get((edit.what, edit.case, edit.after))) for edit in edits)
-    return Changes(header, tuple(messages), partial)
+    return SuiteChanges(header, tuple(messages), partial)
 
 
 def _evaluation(suite: SuiteModel, header: RunHeader) -> Iterator[Edit]:
@@ -143,7 +143,13 @@ def _truth_edits(suite: SuiteModel, then: dict[str, tuple[str, str]], *, partial
 
 
 def note(
-    suite: SuiteModel, changes: Changes, *, by: str, reason: str, cases: Sequence[str] = (), evaluation: bool = False
+    suite: SuiteModel,
+    changes: SuiteChanges,
+    *,
+    by: str,
+    reason: str,
+    cases: Sequence[str] = (),
+    evaluation: bool = False,
 ) -> list[LedgerLine]:
     """Write the reason of the edits that have none yet: of all, or of these cases and of how answers are scored.
 
@@ -167,7 +173,7 @@ def note(
     return lines
 
 
-def _chosen(changes: Changes, cases: Sequence[str], *, evaluation: bool, since: str) -> list[Edit]:
+def _chosen(changes: SuiteChanges, cases: Sequence[str], *, evaluation: bool, since: str) -> list[Edit]:
     open_edits = changes.without_reason
     if not cases and not evaluation:
         return [*open_edits]

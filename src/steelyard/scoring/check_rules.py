@@ -22,7 +22,7 @@ from steelyard.suite.models import RequiredRepeats
 _MOST_SHOWN = 60
 
 
-class Asks(IntEnum):
+class AnswerNeed(IntEnum):
     """How much of an answer it takes to pass a check."""
 
     NOTHING = 0
@@ -34,7 +34,7 @@ class Asks(IntEnum):
 
 
 @frozen
-class Hit:
+class CheckResult:
     """What a check says of one answer."""
 
     passed: bool
@@ -45,11 +45,11 @@ class Hit:
 
 
 @frozen
-class Asked:
+class ReadyCheck:
     """A check made ready for one case. `wanted` is what was looked for when one declaration makes several checks."""
 
-    look: Callable[[Answered], Hit]
-    asks: Asks = Asks.NOTHING
+    look: Callable[[Answered], CheckResult]
+    asks: AnswerNeed = AnswerNeed.NOTHING
     wanted: str = ""
     low: float | None = None
     high: float | None = None
@@ -86,7 +86,7 @@ class CheckRule(BaseModel):
             compile_path(text)
         return text
 
-    def asked(self, case: Case) -> tuple[Asked, ...]:
+    def asked(self, case: Case) -> tuple[ReadyCheck, ...]:
         """What it asks of an answer to this case; empty when it does not apply."""
         if self.only_if is not None and not in_case(self.only_if, case):
             return ()
@@ -94,7 +94,7 @@ class CheckRule(BaseModel):
             return ()
         return tuple(self._asked(case))
 
-    def _asked(self, case: Case) -> Iterator[Asked]:
+    def _asked(self, case: Case) -> Iterator[ReadyCheck]:
         raise NotImplementedError
 
     def problem(self, case: Case) -> str | None:  # noqa: ARG002 - for those that take values from the case

@@ -12,7 +12,17 @@ from typing import Any
 from pydantic import Field, field_validator, model_validator
 
 from steelyard.scoring.base import Answered
-from steelyard.scoring.check_rules import Asked, Asks, CheckRule, Hit, brief, in_case, is_number, is_place, same
+from steelyard.scoring.check_rules import (
+    AnswerNeed,
+    CheckResult,
+    CheckRule,
+    ReadyCheck,
+    brief,
+    in_case,
+    is_number,
+    is_place,
+    same,
+)
 from steelyard.scoring.text import compile_pattern
 from steelyard.suite.case import (
     EVERY,
@@ -75,31 +85,33 @@ class PathCheck(CheckRule):
     def _compared(self) -> list[str]:
         return [name for name in COMPARISONS if name in self.model_fields_set]
 
-    def _asked(self, case: Case) -> Iterator[Asked]:
+    def _asked(self, case: Case) -> Iterator[ReadyCheck]:
         values = {name: _value_in(getattr(self, name), case) for name in self._compared()}
         from_case = [name for name in values if _path_in(getattr(self, name)) is not None]
         if any(values[name] is None for name in from_case):
             return
-        asks = Asks.THIS if from_case else Asks.NOTHING
+        asks = AnswerNeed.THIS if from_case else AnswerNeed.NOTHING
         low, high = (_bound(values, *names) for names in (("at_least", "above"), ("at_most", "below")))
-        yield Asked(lambda answered: self._look(answered, values), asks, low=low, high=high)
+        yield ReadyCheck(lambda answered: self._look(answered, values), asks, low=low, high=high)
 
-    def _look(self, answered: Answered, values: dict[str, Any]) -> Hit:
+    def _look(self, answered: Answered, values: dict[str, Any]) -> CheckResult:
         result = compile_place(self.path).values(answered.answer) or []
         if self.exists is False:
             got = brief(result[0]) if result else "nothing"
-            return Hit(not result, f"there is {got}", "nothing", got)
+            return CheckResult(not result, f"there is {got}", "nothing", got)
         wanted = " and ".join(_in_words(name, value) for name, value in values.items()) or "something"
         if not result:
-            return Hit(False, f"nothing at {self.path} (expected {wanted})", wanted, "nothing")
+            return CheckResult(False, f"nothing at {self.path} (expected {wanted})", wanted, "nothing")
         searched = Searched()
         for got in result:
             wrong = next((name for name, value in values.items() if not _holds(name, got, value, searched)), None)
             if wrong is not None:
                 cut = f", in its first {MOST_SEARCHED} characters" if _is_cut(wrong, got) else ""
                 message = f"{brief(got)} (expected {_in_words(wrong, values[wrong])}{cut})"
-                return Hit(False, message, wanted, brief(got), _figure(got, values))
-        return Hit(True, brief(result[0]), wanted, value=_figure(result[0], values) if len(result) == 1 else None)
+                return CheckResult(False, message, wanted, brief(got), _figure(got, values))
+        return CheckResult(
+            True, brief(result[0]), wanted, value=_figure(result[0], values) if len(result) == 1 else None
+        )
 
     def problem(self, case: Case) -> str | None:
         for name in self._compared():

@@ -10,11 +10,11 @@ from pydantic import AfterValidator, BeforeValidator, Field, field_validator, mo
 
 from steelyard.scoring.base import Answered
 from steelyard.scoring.check_rules import (
-    Asked,
-    Asks,
+    AnswerNeed,
+    CheckResult,
     CheckRule,
-    Hit,
     HowMany,
+    ReadyCheck,
     brief,
     in_case,
     is_number,
@@ -83,23 +83,23 @@ class CountCheck(CheckRule):
             raise ValueError(message)
         return self
 
-    def _asked(self, case: Case) -> Iterator[Asked]:
+    def _asked(self, case: Case) -> Iterator[ReadyCheck]:
         low, high = (_end_in(end, case) for end in self.between)
         if low is not None or high is not None:
-            asks = Asks.SOME if low is not None and low > 0 else Asks.NOTHING
-            yield Asked(lambda answered: self._look(answered, low, high), asks, low=low, high=high)
+            asks = AnswerNeed.SOME if low is not None and low > 0 else AnswerNeed.NOTHING
+            yield ReadyCheck(lambda answered: self._look(answered, low, high), asks, low=low, high=high)
 
-    def _look(self, answered: Answered, low: float | None, high: float | None) -> Hit:
+    def _look(self, answered: Answered, low: float | None, high: float | None) -> CheckResult:
         wanted = _range_in_words(low, high)
         place = compile_place(self.count)
         values = place.values(answered.answer)
         if values is not None and place.single:
             values = values[0] if isinstance(values[0], list) else None
         if values is None:
-            return Hit(False, f"no list at {self.count} (expected {wanted})", wanted, "no list")
+            return CheckResult(False, f"no list at {self.count} (expected {wanted})", wanted, "no list")
         n = len(values)
         passed = (low is None or n >= low) and (high is None or n <= high)
-        return Hit(passed, f"{n} (expected {wanted})", wanted, n, float(n))
+        return CheckResult(passed, f"{n} (expected {wanted})", wanted, n, float(n))
 
     def problem(self, case: Case) -> str | None:
         ends = [in_case(end, case) if isinstance(end, str) else end for end in self.between]
@@ -177,19 +177,19 @@ class EachCheck(_Listed):
             return {}
         return {path if EVERY in path else f"{path}{EVERY}": values}
 
-    def _asked(self, case: Case) -> Iterator[Asked]:
-        asks = Asks.THIS if isinstance(self.given, str) else Asks.SOME
+    def _asked(self, case: Case) -> Iterator[ReadyCheck]:
+        asks = AnswerNeed.THIS if isinstance(self.given, str) else AnswerNeed.SOME
         for value in self.wanted(case):
-            yield Asked(lambda answered, value=value: self._look(answered, value), asks, _name_of(value))  # type: ignore[misc]
+            yield ReadyCheck(lambda answered, value=value: self._look(answered, value), asks, _name_of(value))  # type: ignore[misc]
 
-    def _look(self, answered: Answered, value: Any) -> Hit:
+    def _look(self, answered: Answered, value: Any) -> CheckResult:
         there = self._there(answered)
         if there is None:
-            return Hit(False, f"nothing at {self.in_}", brief(value))
+            return CheckResult(False, f"nothing at {self.in_}", brief(value))
         if _key(value) in there:
-            return Hit(True, f"found in {self.in_}")
+            return CheckResult(True, f"found in {self.in_}")
         # What else is there was not taken for it: the detail names it, and nothing was got instead.
-        return Hit(False, f"not found in {self.in_}; there: {_few(there.values())}", brief(value))
+        return CheckResult(False, f"not found in {self.in_}; there: {_few(there.values())}", brief(value))
 
 
 class NoneCheck(_Listed):
@@ -199,19 +199,19 @@ class NoneCheck(_Listed):
 
     given: Listed = Field(alias="none", description="Path in the case to the values that must not be there, or a list.")
 
-    def _asked(self, case: Case) -> Iterator[Asked]:
+    def _asked(self, case: Case) -> Iterator[ReadyCheck]:
         if unwanted := self.wanted(case):
-            yield Asked(lambda answered: self._look(answered, unwanted))
+            yield ReadyCheck(lambda answered: self._look(answered, unwanted))
 
-    def _look(self, answered: Answered, unwanted: list[Any]) -> Hit:
+    def _look(self, answered: Answered, unwanted: list[Any]) -> CheckResult:
         there = self._there(answered)
         expected = f"none of {_few(unwanted)}"
         if there is None:
-            return Hit(False, f"nothing at {self.in_}", expected, "nothing")
+            return CheckResult(False, f"nothing at {self.in_}", expected, "nothing")
         results = [value for value in unwanted if _key(value) in there]
         if not results:
-            return Hit(True, f"none of them in {self.in_}")
-        return Hit(False, f"found in {self.in_}: {_few(results)}", expected, _few(results))
+            return CheckResult(True, f"none of them in {self.in_}")
+        return CheckResult(False, f"found in {self.in_}: {_few(results)}", expected, _few(results))
 
 
 def _end_in(end: Any, case: Case) -> float | None:

@@ -36,10 +36,10 @@ from steelyard.targets.filling import (
 from steelyard.targets.http import refuse_secrets_in
 from steelyard.targets.protocols import (
     FORMATS,
+    AnswerForm,
     ChatProtocol,
     ResponseFormat,
     Stream,
-    Wanted,
     read_completion,
 )
 from steelyard.targets.settings import FromEnv, TargetSettings, TextFile, Values, names_header, read_variable, text_of
@@ -328,7 +328,7 @@ class ChatWire:
         self, body: dict[str, Any], schema: dict[str, Any] | None, base_url: str | None = None
     ) -> tuple[URL, dict[str, Any]]:
         """The address and the body as the protocol has them, in the present format."""
-        wanted = Wanted(self.format, schema, self._settings.schema_strict, self._stream)
+        wanted = AnswerForm(self.format, schema, self._settings.schema_strict, self._stream)
         return self._url(base_url or self._settings.base_url, body["model"]), self._protocol.body(body, wanted)
 
     def secrets(self) -> list[str]:

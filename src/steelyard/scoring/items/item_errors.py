@@ -10,7 +10,7 @@ from steelyard.scoring.base import Reading
 from steelyard.scoring.items.all_found import fitting_of, read_all_found
 from steelyard.scoring.items.copies import How, choose_copies, named_by_contents
 from steelyard.scoring.items.groups import (
-    Agreement,
+    GroupAgreement,
     agreement,
     all_known,
     groups_in_words,
@@ -27,7 +27,7 @@ COUNTS = (
     *("groupable", "grouped", "pairs", "pairs_agreed"),
 )
 """What is counted in every comparison; groups only where the truth has them."""
-_NO_GROUPS = Agreement((), "label", {}, (), 0, 0)
+_NO_GROUPS = GroupAgreement((), "label", {}, (), 0, 0)
 
 
 def no_counts(visible: int) -> dict[str, int]:
@@ -70,7 +70,7 @@ class _Comparison:
         available = all_known(frozenset(self.got.items.groups), frozenset(self.truth.items.groups))
         return "label" if available else "mapping"
 
-    def _agree(self, how: How) -> Agreement:
+    def _agree(self, how: How) -> GroupAgreement:
         items, true = self.got.items, self.truth.items.groups
         # Groups without names of their own are called by their place, which must not break a tie.
         renamed = items.derived and how == "mapping"

@@ -29,7 +29,7 @@ _OBJECTS: Final = {dict}
 _WHOLE_NUMBERS: Final = {int}
 
 
-class Place(NamedTuple):
+class ItemPlace(NamedTuple):
     """One list of items, the elements around it from the inside out, and which of its kind it is, from 1."""
 
     around: tuple[Any, ...]
@@ -50,7 +50,7 @@ def list_paths(path: str) -> tuple[str, ...]:
     return tuple(paths)
 
 
-def places_of(levels: Sequence[Getter], data: Any) -> tuple[list[Place], int] | None:
+def places_of(levels: Sequence[Getter], data: Any) -> tuple[list[ItemPlace], int] | None:
     """The lists that hold the items, and how many elements on the way have none.
 
     None when the path leads to no list at all, though there was something to look into.
@@ -58,16 +58,16 @@ def places_of(levels: Sequence[Getter], data: Any) -> tuple[list[Place], int] | 
     outermost = levels[0](data)
     if not isinstance(outermost, (list, tuple)):
         return None
-    places, lost = [Place((), 0, outermost)], 0
+    places, lost = [ItemPlace((), 0, outermost)], 0
     for get in levels[1:]:
-        deeper: list[Place] = []
+        deeper: list[ItemPlace] = []
         number = 0
         for place in places:
             for element in place.elements:
                 number += 1
                 inner = get(element)
                 if isinstance(inner, (list, tuple)):
-                    deeper.append(Place((element, *place.around), number, inner))
+                    deeper.append(ItemPlace((element, *place.around), number, inner))
         if number and not deeper:
             return None
         places, lost = deeper, lost + number - len(deeper)
@@ -218,7 +218,7 @@ class Items:
 
 
 @frozen
-class Plan:
+class LayoutPlan:
     """A layout's paths, taken apart and compiled."""
 
     lists: tuple[str, ...]
@@ -233,7 +233,7 @@ class Plan:
     """The quick way to read the usual document; None when the layout is not a usual one."""
 
 
-def read_places(plan: Plan, places: Sequence[Place]) -> tuple[Items, list[Any]]:
+def read_places(plan: LayoutPlan, places: Sequence[ItemPlace]) -> tuple[Items, list[Any]]:
     """The items without their boxes, and what was written where each one's box should be."""
     items = Items([], [], [])
     as_written: list[Any] = []
@@ -264,7 +264,7 @@ def read_places(plan: Plan, places: Sequence[Place]) -> tuple[Items, list[Any]]:
 
 
 def _columns(
-    plan: Plan, elements: Sequence[Any], kinds: set[type]
+    plan: LayoutPlan, elements: Sequence[Any], kinds: set[type]
 ) -> tuple[list[str | None], list[str | None], list[Any]]:
     """Text, own group and box of each element."""
     nothing: list[Any] = [None] * len(elements)
@@ -286,7 +286,7 @@ def _some(wanted: frozenset[str] | None, keys: set[str] | None) -> bool:
     return wanted is None or keys is None or not wanted.isdisjoint(keys)
 
 
-def _group_around(plan: Plan, place: Place) -> tuple[str | None, bool]:
+def _group_around(plan: LayoutPlan, place: ItemPlace) -> tuple[str | None, bool]:
     """The group that the elements around a list give it, and whether that is only the list's position."""
     if not place.around:
         return None, False
@@ -370,10 +370,10 @@ class ItemsLayout(BaseModel):
         return self
 
     @cached_property
-    def plan(self) -> Plan:
+    def plan(self) -> LayoutPlan:
         """The paths compiled; made when first needed."""
         lists = list_paths(self.items)
-        return Plan(
+        return LayoutPlan(
             lists=lists,
             levels=tuple(compile_path(path) for path in lists),
             text=column(each_path(self.text)),
