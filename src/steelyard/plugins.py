@@ -78,7 +78,7 @@ _BUILT_IN = {
     "judges": {
         "anthropic": "steelyard.targets.providers:AnthropicConnection",
         "bedrock": "steelyard.targets.providers:BedrockConnection",
-        "chat": "steelyard.targets.chat:ChatConnection",
+        "chat": "steelyard.targets.model_address:ChatConnection",
         "gemini": "steelyard.targets.providers:GeminiConnection",
     },
     # Those of a model that a scorer needs, which a run asks.

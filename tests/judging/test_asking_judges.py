@@ -20,7 +20,7 @@ from steelyard.suite.case import Case
 from steelyard.suite.judge import Dimension, Flag, JudgeModel, Member, Rubric
 from steelyard.suite.models import Limits
 from steelyard.targets.base import TargetContext
-from steelyard.targets.chat import ChatConnection
+from steelyard.targets.model_address import ChatConnection
 
 RUBRIC = Rubric(
     dimensions=(Dimension(name="tone", about="How it sounds."), Dimension(name="depth", about="How far it goes.")),

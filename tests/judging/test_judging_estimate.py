@@ -6,7 +6,7 @@ import pytest
 
 from steelyard.judging.cost_estimate import estimate_cost
 from steelyard.suite.judge import Dimension, JudgeModel, Member, Rubric
-from steelyard.targets.chat import ChatConnection
+from steelyard.targets.model_address import ChatConnection
 
 RUBRIC = Rubric(dimensions=(Dimension(name="tone"),))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli import workflow_command
+from steelyard.cli.safe_output import workflow_command
 from steelyard.frozen import values_of
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from steelyard.cli import workflow_command
+from steelyard.cli.safe_output import workflow_command
 
 if TYPE_CHECKING:
     from steelyard.report.render.github import Annotation

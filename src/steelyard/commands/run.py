@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from steelyard.cli.attribution_options import ExplainOptions, explain_options
 from steelyard.cli.ending import end_with
 from steelyard.cli.options import (
     FILE,
-    ExplainOptions,
     Finite,
     JudgeChoice,
     against,
@@ -23,7 +23,6 @@ from steelyard.cli.options import (
     chosen_settings,
     completed,
     concurrency,
-    explain_options,
     judge_options,
     limit,
     max_inconclusive,

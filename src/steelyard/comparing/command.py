@@ -8,15 +8,8 @@ from pathlib import Path
 
 import click
 
-from steelyard.cli.options import (
-    FILE,
-    AttributionOptions,
-    ExplainOptions,
-    as_json,
-    attribution_options,
-    explain_options,
-    store_url,
-)
+from steelyard.cli.attribution_options import AttributionOptions, ExplainOptions, attribution_options, explain_options
+from steelyard.cli.options import FILE, as_json, store_url
 from steelyard.cli.output import show
 from steelyard.errors import UsageError
 from steelyard.results.find import FoundRuns

@@ -25,7 +25,7 @@ from steelyard.suite.judge import JudgeModel
 from steelyard.suite.models import Limits
 from steelyard.suite.redaction import Redactor
 from steelyard.targets.base import Response, TargetContext
-from steelyard.targets.chat import ChatWire
+from steelyard.targets.chat_wire import ChatWire
 from steelyard.targets.embeddings import EmbeddingsConnection
 
 

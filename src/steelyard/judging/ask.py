@@ -22,7 +22,8 @@ from steelyard.redact import learn_secrets, secrets_in
 from steelyard.suite.case import Case
 from steelyard.suite.judge import JudgeModel, Member
 from steelyard.targets.base import Response, TargetContext
-from steelyard.targets.chat import ChatConnection, ChatWire
+from steelyard.targets.chat_wire import ChatWire
+from steelyard.targets.model_address import ChatConnection
 
 _SEEDS_A_TURN = 1000
 """How far apart the seeds of two turns are: farther than anybody repeats a judging."""

@@ -9,7 +9,8 @@ from pydantic import BaseModel, Field, model_validator
 
 from steelyard.targets.aws import Signer
 from steelyard.targets.base import TargetContext
-from steelyard.targets.chat import ChatConnection, ChatSettings, ChatTarget
+from steelyard.targets.chat import ChatSettings, ChatTarget
+from steelyard.targets.model_address import ChatConnection
 from steelyard.targets.protocols import AnthropicProtocol, BedrockProtocol, ChatProtocol, GeminiProtocol
 from steelyard.targets.settings import names_header, read_variable
 

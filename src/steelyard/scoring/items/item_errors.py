@@ -17,7 +17,7 @@ from steelyard.scoring.items.groups import (
     perfect,
 )
 from steelyard.scoring.items.item_rules import Fitting, Rules
-from steelyard.scoring.items.layout import Items
+from steelyard.scoring.items.places import Items
 from steelyard.scoring.items.similar import Matching, Side, copies, leftovers, match_sides
 from steelyard.scoring.items.text_pairs import is_fragment
 from steelyard.suite.yaml import shown

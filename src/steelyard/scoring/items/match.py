@@ -16,9 +16,11 @@ from pydantic import (
 )
 
 from steelyard.scoring.base import UNKNOWN, Measure, Reading, Scorer
+from steelyard.scoring.items.building import build
 from steelyard.scoring.items.item_errors import compare, no_counts
 from steelyard.scoring.items.item_rules import ItemCodes, Rules
-from steelyard.scoring.items.layout import Items, ItemsLayout, SeveralShapes, build, read_items
+from steelyard.scoring.items.layout import ItemsLayout, SeveralShapes, read_items
+from steelyard.scoring.items.places import Items
 from steelyard.scoring.items.similar import Side
 from steelyard.scoring.items.text_pairs import Allowed
 from steelyard.scoring.text import Difference, Folder

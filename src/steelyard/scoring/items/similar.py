@@ -7,7 +7,7 @@ from itertools import repeat
 
 from steelyard.frozen import slotted
 from steelyard.scoring.items.groups import folded_label
-from steelyard.scoring.items.layout import Items
+from steelyard.scoring.items.places import Items
 from steelyard.scoring.items.text_pairs import (
     FRAGMENT_SHARE,
     MIN_FRAGMENT,
