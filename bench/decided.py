@@ -125,7 +125,7 @@ def decide(folder: Path) -> dict[str, Any]:
     from rich.console import Console
 
     from steelyard.analysis.summary import summarise_stored
-    from steelyard.cli.options import AttributionOptions
+    from steelyard.cli.attribution_options import AttributionOptions
     from steelyard.decide.verdict import decide as decided
     from steelyard.report.compare.blocks import document
     from steelyard.report.render.terminal import print_document

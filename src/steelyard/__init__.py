@@ -14,13 +14,15 @@ if TYPE_CHECKING:
     from steelyard.experiments.assignment import Experiment, arm_of, assign, is_exposed
     from steelyard.failures import FailureCause, failure_causes
     from steelyard.judge_checks.operations import judge_check
-    from steelyard.judging.evidence import Checked, quoted
+    from steelyard.judging.complaints import Checked
+    from steelyard.judging.evidence import quoted
     from steelyard.loading.json_schema import suite_schema
     from steelyard.loading.load import load_suite, with_target
     from steelyard.metrics.figures import Figures
     from steelyard.metrics.own import Samples, metric
     from steelyard.records import Check, CheckState, Claim, Finding, Mark, RunHeader, Sample
-    from steelyard.results.operations import gate, rescore
+    from steelyard.results.gates import gate
+    from steelyard.results.operations import rescore
     from steelyard.results.run import Run, load_run, runs
     from steelyard.results.shown import Shown, ShownResult
     from steelyard.run_history.operations import history
@@ -108,7 +110,7 @@ _HOMES = {
     "ShownResult": "steelyard.results.shown",
     "compare": "steelyard.comparing.operations",
     "rescore": "steelyard.results.operations",
-    "gate": "steelyard.results.operations",
+    "gate": "steelyard.results.gates",
     "judge_check": "steelyard.judge_checks.operations",
     "audit": "steelyard.auditing.operations",
     "history": "steelyard.run_history.operations",
@@ -118,7 +120,7 @@ _HOMES = {
     "Claim": "steelyard.records",
     "Check": "steelyard.records",
     "CheckState": "steelyard.records",
-    "Checked": "steelyard.judging.evidence",
+    "Checked": "steelyard.judging.complaints",
     "quoted": "steelyard.judging.evidence",
     "Experiment": "steelyard.experiments.assignment",
     "Estimate": "steelyard.stats.intervals",

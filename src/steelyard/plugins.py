@@ -61,9 +61,9 @@ _BUILT_IN = {
         "recorded": "steelyard.targets.recorded:RecordedTarget",
     },
     "checks": {
-        "count": "steelyard.scoring.checks:CountCheck",
-        "each": "steelyard.scoring.checks:EachCheck",
-        "none": "steelyard.scoring.checks:NoneCheck",
+        "count": "steelyard.scoring.list_checks:CountCheck",
+        "each": "steelyard.scoring.list_checks:EachCheck",
+        "none": "steelyard.scoring.list_checks:NoneCheck",
         "path": "steelyard.scoring.checks:PathCheck",
         "status": "steelyard.scoring.expectations:StatusCheck",
     },
@@ -78,7 +78,7 @@ _BUILT_IN = {
     "judges": {
         "anthropic": "steelyard.targets.providers:AnthropicConnection",
         "bedrock": "steelyard.targets.providers:BedrockConnection",
-        "chat": "steelyard.targets.chat:ChatConnection",
+        "chat": "steelyard.targets.model_address:ChatConnection",
         "gemini": "steelyard.targets.providers:GeminiConnection",
     },
     # Those of a model that a scorer needs, which a run asks.

@@ -6,7 +6,7 @@ from parts.histories import StoredFigures, made_run
 from parts.nightly import settings
 from parts.slices import a_slice, a_summary
 from steelyard.alerts.evaluate import readings_of
-from steelyard.alerts.evidence import Evidence, State
+from steelyard.alerts.evidence import AlertEvidence, State
 from steelyard.records import Load, RunFacts
 from steelyard.stats.intervals import Estimate
 from steelyard.store.logs import AlertRecord
@@ -45,7 +45,7 @@ def run(number, p95, n=50, cost=None, load=LOAD):
 
 def reading(rule, *runs, **window):
     now = runs[-1]
-    (found,) = readings_of(Evidence(Runs(*runs), now, settings(rule, **window), []))
+    (found,) = readings_of(AlertEvidence(Runs(*runs), now, settings(rule, **window), []))
     return found
 
 
@@ -136,4 +136,4 @@ def test_an_alert_under_another_load_is_watched_again(rule, load, state):
     store = Runs(*runs, later)
     since = (runs[-1].id, runs[-1].created_at, 0.0)
     alert = AlertRecord(1, "demo", raised.cause, *since, *since[:2], None, None, raised.as_data())
-    assert readings_of(Evidence(store, later, settings(rule), [alert]))[0].state is state
+    assert readings_of(AlertEvidence(store, later, settings(rule), [alert]))[0].state is state

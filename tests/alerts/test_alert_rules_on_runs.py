@@ -9,7 +9,7 @@ from parts.judged_suite import chat_judge, verdict, write_judged
 from parts.loopback import Loopback, chat_answer
 from parts.nightly import Nightly, settings, wrong
 from steelyard.alerts.evaluate import changes_of, readings_of
-from steelyard.alerts.evidence import Evidence, State
+from steelyard.alerts.evidence import AlertEvidence, State
 from steelyard.decide.baselines import set_baseline
 from steelyard.engine.plan import RunOptions, Selection
 from steelyard.loading.load import load_suite
@@ -185,7 +185,7 @@ def test_an_alert_of_another_signature_is_watched_again(nightly):
     nightly.path.write_text(nightly.path.read_text().replace("score >= 90 %", "score >= 80 %"))
     found = nightly.run()
     [later] = changes_of(
-        readings_of(Evidence(nightly.store, found, settings("regression"), nightly.store.alerts("nightly"))),
+        readings_of(AlertEvidence(nightly.store, found, settings("regression"), nightly.store.alerts("nightly"))),
         nightly.store.alerts("nightly"),
         {raised.rule},
     ).closed
@@ -271,7 +271,7 @@ def test_a_confusion_that_no_earlier_run_has_is_new(tmp_path):
 
 def judged_readings(store, path, *rules):
     header = run.run(load_suite(path), store, RunOptions())[0]
-    evidence = Evidence(store, header, settings(*rules), store.alerts(header.suite_name))
+    evidence = AlertEvidence(store, header, settings(*rules), store.alerts(header.suite_name))
     return {each.cause: each for each in readings_of(evidence)}
 
 

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from parts.alerts import QUICK, message, notice, place, reading, told_by
-from steelyard.alerts.channels import RetryPolicy, deliver
-from steelyard.alerts.notices import Kind
+from steelyard.alerts.channels import DeliveryTries, deliver
+from steelyard.alerts.notices import NoticeKind
 from steelyard.loading.alerts import Command, GitHub
 
 
@@ -56,7 +56,7 @@ def test_a_program_that_never_ends_is_ended_with_what_it_started(tmp_path):
     psutil = pytest.importorskip("psutil")
     hangs = Command(argv=["sh", "-c", "sleep 60 & echo $! > child; sleep 60"])
     outcome = send(
-        hangs, place(tmp_path, PATH=os.environ["PATH"]), retry_policy=RetryPolicy(tries=1, timeout=0.7, in_all=5.0)
+        hangs, place(tmp_path, PATH=os.environ["PATH"]), retry_policy=DeliveryTries(tries=1, timeout=0.7, in_all=5.0)
     )
     assert (outcome.state, outcome.detail) == ("failed", "did not end within 0.7 s")
     child = int((tmp_path / "child").read_text())
@@ -70,7 +70,7 @@ def test_a_program_that_leaves_another_one_running_has_ended(tmp_path):
     (tmp_path / "go on").touch()
     code = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {left!r}])"
     try:
-        outcome = send(python(code), place(tmp_path), retry_policy=RetryPolicy(tries=1, timeout=10.0, in_all=12.0))
+        outcome = send(python(code), place(tmp_path), retry_policy=DeliveryTries(tries=1, timeout=10.0, in_all=12.0))
     finally:
         (tmp_path / "go on").unlink()
     assert (outcome.state, outcome.tries) == ("sent", 1)
@@ -78,7 +78,7 @@ def test_a_program_that_leaves_another_one_running_has_ended(tmp_path):
 
 def test_a_program_that_hangs_is_ended_before_everything_is_given_up(tmp_path):
     outcome = send(
-        python("import time; time.sleep(60)"), place(tmp_path), retry_policy=RetryPolicy(in_all=5.2, to_end=5.0)
+        python("import time; time.sleep(60)"), place(tmp_path), retry_policy=DeliveryTries(in_all=5.2, to_end=5.0)
     )
     # Not "did not end within 5.2 s": then this process could end before the program that it started.
     assert (outcome.state, outcome.tries) == ("failed", 1)
@@ -92,7 +92,7 @@ def test_github_gets_annotations_and_a_summary(tmp_path):
     evil = notice(
         reading=reading(what="100 % bad\n::error::owned", quotes=(("got", "</pre><script>x</script>\n\n# big"),))
     )
-    over = notice(Kind.RECOVERED, now=reading(what="all is well"), alert=8)
+    over = notice(NoticeKind.RECOVERED, now=reading(what="all is well"), alert=8)
     assert send(GitHub(), where, message(evil, over)).state == "sent"
     first, second = told_by(where)
     assert first.startswith("::error title=demo%3A 100 %25 bad %3A%3Aerror%3A%3Aowned::Change: 78.0 %25 now")
@@ -121,8 +121,8 @@ def test_nothing_that_goes_wrong_in_a_channel_is_raised(tmp_path):
     def breaks(_line):
         raise RuntimeError("a defect")
 
-    from steelyard.alerts.channels import Place
+    from steelyard.alerts.channels import ChannelContext
 
-    where = Place({"GITHUB_ACTIONS": "true"}, tmp_path, breaks)
+    where = ChannelContext({"GITHUB_ACTIONS": "true"}, tmp_path, breaks)
     outcome = send(GitHub(), where)
     assert (outcome.state, outcome.detail) == ("failed", "RuntimeError: a defect")

@@ -4,7 +4,7 @@ import pytest
 
 from parts.alerts import QUICK, message, notice, place, reading
 from parts.mailbox import CERTIFICATE, Mailbox
-from steelyard.alerts.channels import RetryPolicy, deliver
+from steelyard.alerts.channels import DeliveryTries, deliver
 from steelyard.loading.alerts import Mail
 
 
@@ -123,14 +123,14 @@ def test_whoever_is_refused_is_named_and_the_others_get_it():
 
 def test_a_server_that_never_speaks_holds_nobody_up():
     with Mailbox(hangs=True) as box:
-        outcome = send(box, retry_policy=RetryPolicy(tries=1, timeout=0.2, in_all=5.0))
+        outcome = send(box, retry_policy=DeliveryTries(tries=1, timeout=0.2, in_all=5.0))
     assert (outcome.state, outcome.tries) == ("failed", 1)
 
 
 @pytest.mark.parametrize("verb", ["EHLO", "MAIL", "RCPT", "DATA"])
 def test_a_server_that_falls_silent_holds_nobody_up(verb):
     with Mailbox(silent_at=verb) as box:
-        outcome = send(box, retry_policy=RetryPolicy(tries=1, timeout=0.2, in_all=5.0))
+        outcome = send(box, retry_policy=DeliveryTries(tries=1, timeout=0.2, in_all=5.0))
     assert (outcome.state, outcome.tries) == ("failed", 1)
     assert "timed out" in outcome.detail
 

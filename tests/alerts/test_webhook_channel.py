@@ -8,8 +8,8 @@ import pytest
 
 from parts.alerts import QUICK, message, notice, place, reading
 from parts.loopback import Loopback, cut_before_headers, error, json_answer, redirect, refusing, slow, throttle
-from steelyard.alerts.channels import RetryPolicy, deliver, slack_shape
-from steelyard.alerts.notices import Kind
+from steelyard.alerts.channels import DeliveryTries, deliver, slack_shape
+from steelyard.alerts.notices import NoticeKind
 from steelyard.loading.alerts import Slack, Webhook
 
 OK = json_answer({"ok": True})
@@ -88,7 +88,7 @@ def test_a_redirect_is_not_followed(server):
 
 def test_a_server_that_hangs_holds_nobody_up(server):
     server.on("/hook", slow(60))
-    patience = RetryPolicy(tries=3, first_wait=0.01, timeout=0.2, in_all=5.0)
+    patience = DeliveryTries(tries=3, first_wait=0.01, timeout=0.2, in_all=5.0)
     outcome = send(Webhook(url="HOOK"), message(), {"HOOK": server.url("/hook")}, patience)
     assert outcome.state == "failed"
     assert outcome.tries == 3
@@ -99,7 +99,7 @@ def test_what_is_taken_is_not_sent_again_because_its_answer_never_ends(server):
     from parts.loopback import Behaviour
 
     server.on("/hook", Behaviour(endless=b"x", endless_pause=0.05))
-    patience = RetryPolicy(tries=3, first_wait=0.01, timeout=5.0, in_all=2.0)
+    patience = DeliveryTries(tries=3, first_wait=0.01, timeout=5.0, in_all=2.0)
     outcome = send(Webhook(url="HOOK"), message(), {"HOOK": server.url("/hook")}, patience)
     assert (outcome.state, outcome.tries, len(server.requests)) == ("sent", 1, 1)
 
@@ -114,7 +114,7 @@ def test_one_that_trickles_for_ever_is_left_behind(server):
     from parts.loopback import Behaviour
 
     server.on("/hook", Behaviour(uncapped=b"HTTP/1.1 200 OK\r\n", raw_again=b"X-Slow: 1\r\n", endless_pause=0.05))
-    patience = RetryPolicy(tries=1, timeout=5.0, in_all=0.3, to_end=0.0)
+    patience = DeliveryTries(tries=1, timeout=5.0, in_all=0.3, to_end=0.0)
     outcome = send(Webhook(url="HOOK"), message(), {"HOOK": server.url("/hook")}, patience)
     assert (outcome.state, outcome.detail) == ("failed", "did not end within 0.3 s")
 
@@ -157,7 +157,7 @@ def test_channels_do_not_wait_for_one_another(server):
     server.on("/slow", slow(60)).on("/quick", OK)
     jobs = [(Webhook(url="SLOW"), message()), (Webhook(url="QUICK"), message())]
     env = {"SLOW": server.url("/slow"), "QUICK": server.url("/quick")}
-    found = deliver(jobs, place(**env), RetryPolicy(tries=1, timeout=0.5, in_all=2.0))
+    found = deliver(jobs, place(**env), DeliveryTries(tries=1, timeout=0.5, in_all=2.0))
     assert [each.state for each in found] == ["failed", "sent"]
 
 
@@ -193,6 +193,6 @@ def test_lone_surrogates_arrive_as_json(server):
 
 
 def test_a_recovery_says_so():
-    over = notice(Kind.RECOVERED, now=reading(what="pass_rate is not worse beyond noise than in release"))
+    over = notice(NoticeKind.RECOVERED, now=reading(what="pass_rate is not worse beyond noise than in release"))
     text = slack_shape(message(over))["text"]
     assert text.startswith(":large_green_circle: *demo*: RECOVERED")

@@ -8,9 +8,9 @@ from parts.command import steelyard
 from parts.judged_suite import write_judged
 from steelyard.auditing import judge as judged
 from steelyard.auditing.audit import audit
-from steelyard.auditing.judge import INJECTIONS
+from steelyard.auditing.injections import INJECTIONS
 from steelyard.judging import judgement
-from steelyard.judging.prompt import Fence
+from steelyard.judging.fence import Fence
 from steelyard.loading.load import load_suite
 
 EVIDENCE = {"evidence": {"in": "evidence"}}

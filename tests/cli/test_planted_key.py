@@ -273,7 +273,7 @@ def test_no_process_has_the_key_in_its_arguments(tmp_path):
 
 
 def test_the_log_of_an_internal_error_holds_no_key(monkeypatch):
-    from steelyard.cli import internal_error_text
+    from steelyard.cli.internal_errors import internal_error_text
     from steelyard.redact import learn_secrets
 
     monkeypatch.setenv("CI", "1")

@@ -7,9 +7,9 @@ import pytest
 
 from parts.small_suite import write_suite
 from steelyard.cluster import pool as pool_module
-from steelyard.cluster.pool import LARGEST_LEASE, SMALLEST_LEASE, Lost, Pool, WorkersLost
+from steelyard.cluster.pool import LARGEST_LEASE, SMALLEST_LEASE, Lost, WorkerPool, WorkersLost
 from steelyard.cluster.remote import RemoteScoring
-from steelyard.cluster.worker import Answered, Ask, Scored
+from steelyard.cluster.worker import Ask, Scored, WorkerAnswer
 from steelyard.engine.pool import Task
 from steelyard.errors import TargetFailure, UsageError
 from steelyard.loading.load import load_suite
@@ -52,7 +52,7 @@ class Here:
                 self._reports.put_nowait(None)
                 return
             if isinstance(item.work, Ask):
-                self._reports.put_nowait(Answered(item.number, Response(item.work.request.case.id)))
+                self._reports.put_nowait(WorkerAnswer(item.number, Response(item.work.request.case.id)))
             if fate != "answers":
                 self._reports.put_nowait(Scored(item.number, replace(SAMPLE), None, 0.001))
 
@@ -79,7 +79,7 @@ class Here:
 
 def pool_of(*workers, places=None):
     waiting = list(workers)
-    return Pool(lambda: waiting.pop(0) if waiting else Here(starts=False), places or len(workers), 64)
+    return WorkerPool(lambda: waiting.pop(0) if waiting else Here(starts=False), places or len(workers), 64)
 
 
 async def scored(pool, n):
@@ -103,7 +103,7 @@ async def test_leases_hold_8_to_32_samples_and_go_to_whoever_has_room():
 
 async def test_a_worker_gets_no_more_than_it_wants_to_have_in_hand():
     slow = Here(lambda item: "hangs", wants=10)
-    slow._reports.put_nowait(Answered(0, None))  # says what it wants
+    slow._reports.put_nowait(WorkerAnswer(0, None))  # says what it wants
     pool = pool_of(slow)
     async with pool:
         await asyncio.sleep(0.01)
@@ -168,7 +168,7 @@ async def test_that_no_worker_has_started_is_reported_with_the_reason_while_it_i
     monkeypatch.setattr(pool_module, "_REPORT_EVERY", 0.05)
     slow, notes = Here(starts=False), []
     links = iter([slow, Here()])
-    pool = Pool(lambda: next(links), 1, 64)
+    pool = WorkerPool(lambda: next(links), 1, 64)
     pool.room, pool.note = lambda: "2 nodes answer, with 0 of 4 cores free", notes.append
     begun = asyncio.create_task(pool.__aenter__())
     async with asyncio.timeout(60):
@@ -188,7 +188,7 @@ async def test_a_run_without_any_worker_ends_with_the_reason(monkeypatch):
     def no_answer():
         raise ConnectionError
 
-    pool = Pool(lambda: Here(starts=False), 1, 64)
+    pool = WorkerPool(lambda: Here(starts=False), 1, 64)
     pool.room = no_answer
     with pytest.raises(WorkersLost, match=r"no worker has started after .* s: the cluster has no room"):
         await pool.__aenter__()

@@ -16,7 +16,7 @@ from parts.loopback import Loopback, error, json_answer
 from parts.small_suite import http_target, write_suite
 from steelyard.api import run_suite
 from steelyard.cluster import on_ray
-from steelyard.cluster.worker import Answered, Ask, Item, Scored, Setup, Worker
+from steelyard.cluster.worker import Ask, LeaseItem, Scored, Setup, Worker, WorkerAnswer
 from steelyard.engine.plan import Plan, Selection
 from steelyard.errors import MissingExtra, TargetFailure, UsageError
 from steelyard.loading.load import load_suite
@@ -157,7 +157,7 @@ async def test_the_value_of_a_key_is_not_sent_and_what_code_prints_is_without_it
     monkeypatch.setenv("PLANTED_KEY", key)
     suite = load_suite(write_suite(tmp_path, target=http_target("http://127.0.0.1:9", token="PLANTED_KEY")))
     setup = setup_of(suite)
-    sent = setup, [Item(0, 0, Ask(item.ask)) for item in Plan(suite, Selection(), 1).asks()]
+    sent = setup, [LeaseItem(0, 0, Ask(item.ask)) for item in Plan(suite, Selection(), 1).asks()]
     assert b"PLANTED_KEY" in pickle.dumps(sent)
     assert key.encode() not in pickle.dumps(sent)
     printed = io.StringIO()
@@ -180,8 +180,8 @@ def test_a_worker_reads_no_cases(tmp_path):
 async def test_replies_stay_below_what_ray_puts_into_its_object_store(tmp_path):
     worker = Worker((), wants=10)
     for number in range(3):
-        worker._report(Answered(number, Response("x" * 30_000)))
-    worker._report(Answered(3, Response("x" * 300_000)))
+        worker._report(WorkerAnswer(number, Response("x" * 30_000)))
+    worker._report(WorkerAnswer(3, Response("x" * 300_000)))
     sizes = [[report.number for report in (await worker.results())[0]] for _ in range(3)]
     assert sizes == [[0, 1], [2], [3]]
 
@@ -197,7 +197,7 @@ async def test_a_worker_hands_over_the_answer_first_and_then_its_score(tmp_path,
         worker = Worker((setup_of(suite),), wants=10)
         assert (await worker.start())[1] is None
         planned = list(Plan(suite, Selection(), 1).asks())
-        await worker.take([Item(number, 0, Ask(item.ask)) for number, item in enumerate(planned)])
+        await worker.take([LeaseItem(number, 0, Ask(item.ask)) for number, item in enumerate(planned)])
         reports = []
         while len(reports) < 3:
             got, wants = await worker.results()
@@ -205,7 +205,7 @@ async def test_a_worker_hands_over_the_answer_first_and_then_its_score(tmp_path,
         await worker.close()
         assert len(server.requests) == 2  # tries and waits are the driver's
     first, second = (next(item for item in reports if item.number == number) for number in (0, 1))
-    assert isinstance(first, Answered)
+    assert isinstance(first, WorkerAnswer)
     assert json.loads(first.value.text) == {"word": "w"}
     assert first.value.latency > 0
     scored = next(item for item in reports if isinstance(item, Scored))

@@ -22,7 +22,7 @@ from steelyard.metrics.expressions import JUDGE_METRICS
 from steelyard.metrics.registry import metrics
 from steelyard.records import Sample, Verdict
 from steelyard.report.verdicts import INTERRUPTED, exit_code
-from steelyard.results.operations import GateCheck
+from steelyard.results.gates import GateCheck
 from steelyard.run_history.history import History, HistoryRun, Trend
 from steelyard.stats.intervals import Estimate
 from steelyard.suite.cases import CasesFile

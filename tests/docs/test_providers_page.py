@@ -12,7 +12,8 @@ from parts.command import invoke
 from steelyard import plugins
 from steelyard.suite.case import Case
 from steelyard.suite.models import TargetSpec, Variant
-from steelyard.targets.base import NamedVariables, Request, TargetContext, open_target
+from steelyard.targets.base import Request, TargetContext, open_target
+from steelyard.targets.stored_request import NamedVariables
 
 PAGE = (Path(__file__).parents[2] / "docs" / "providers.md").read_text(encoding="utf-8")
 ROWS = dict(re.findall(r"^\| ([\w. ]+) \| `(\{.*\})` \|", PAGE, re.M))

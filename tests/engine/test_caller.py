@@ -10,7 +10,8 @@ from urllib.parse import quote
 import pytest
 
 from steelyard.engine import call as calling
-from steelyard.engine.call import Caller, RetryPolicy, own_cost
+from steelyard.engine.call import Caller, RetryPolicy
+from steelyard.engine.costs import own_cost
 from steelyard.engine.limits import Pace
 from steelyard.errors import TargetFailure
 from steelyard.suite.case import Case

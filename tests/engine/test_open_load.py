@@ -10,8 +10,8 @@ from parts import running as run
 from parts.loopback import Loopback, error, json_answer, throttle
 from parts.looped import for_every
 from parts.small_suite import http_target, write_suite
-from steelyard.engine.engine import Schedule
 from steelyard.engine.limits import Closed, Pace
+from steelyard.engine.open_load import Schedule
 from steelyard.engine.plan import RunOptions
 from steelyard.errors import SuiteError, UsageError
 from steelyard.loading.load import load_suite
@@ -178,7 +178,8 @@ async def test_no_further_call_is_made_ready_while_too_many_wait(monkeypatch):
             self.waiting = 2 - len(rests) // 3
 
     rests = []
-    monkeypatch.setattr("steelyard.engine.engine._MOST_WAITING", 2)
+    monkeypatch.setattr("steelyard.engine.engine.MOST_WAITING", 2)
+    monkeypatch.setattr("steelyard.engine.open_load.MOST_WAITING", 2)
     # One rest until it is due, then one after another until fewer than two wait; it was due all the same.
     assert await Schedule(1, Crowded(10), clock=lambda: 5.0).next() == 5.0
     assert rests == [0.0, 0.01, 0.01]

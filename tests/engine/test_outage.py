@@ -14,8 +14,8 @@ from parts.judge_server import judge_server
 from parts.judged_suite import chat_judge, verdict, write_judged
 from parts.loopback import Loopback, error, json_answer, refusing, slow, text_answer, throttle
 from parts.small_suite import http_target, write_suite
+from steelyard.engine import breaker as breaking
 from steelyard.engine import call as calling
-from steelyard.engine import limits as breaking
 from steelyard.engine.plan import RunOptions
 from steelyard.loading.load import load_suite
 from steelyard.records import Outcome, RunState, Verdict
@@ -319,8 +319,9 @@ def test_a_judge_that_stays_out_stops_the_run_and_resuming_asks_the_target_for_n
 
 
 async def test_calls_of_several_judges_about_one_answer_are_one_sample(monkeypatch):
+    from steelyard.engine.breaker import Breakers
     from steelyard.engine.call import RetryPolicy
-    from steelyard.engine.limits import Breakers, Budget, Pace
+    from steelyard.engine.limits import Budget, Pace
     from steelyard.errors import TargetFailure
     from steelyard.suite.models import Limits
     from steelyard.targets.base import Response

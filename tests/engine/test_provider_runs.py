@@ -15,7 +15,7 @@ from parts.providers import KEYS, PATHS, answer, settings, streamed
 from steelyard.errors import SuiteError
 from steelyard.store.sql import open_store
 from steelyard.suite.prices import read_prices
-from steelyard.targets.base import request_again
+from steelyard.targets.stored_request import request_again
 
 PRICES = {"m-1": {"input": 3, "output": 15, "cached_input": 0.3, "cache_write": 3.75}}
 STREAM = "/models/gem:streamGenerateContent"

@@ -13,9 +13,9 @@ from parts.judged_suite import chat_judge, verdict, write_judged
 from parts.loopback import Loopback, chat_answer, error
 from parts.photos import noise, photo_bytes
 from parts.small_suite import write_suite
+from steelyard.engine.journal import Journal
+from steelyard.engine.owner import _began
 from steelyard.engine.plan import RunOptions, Selection
-from steelyard.engine.process import _began
-from steelyard.engine.writer import Journal
 from steelyard.errors import UsageError
 from steelyard.loading.load import load_suite
 from steelyard.records import CallResult, Failure, Owner, RunState, Verdict

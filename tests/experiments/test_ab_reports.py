@@ -10,7 +10,7 @@ from html import unescape
 import pytest
 from rich.console import Console
 
-from steelyard.experiments.decision import AbReport, ArmFacts, Check, Decided
+from steelyard.experiments.decision import AbReport, ArmFacts, Decided, ValidityCheck
 from steelyard.experiments.effects import Effect
 from steelyard.experiments.report import ab_answer, ab_data, ab_document, ab_figures, ab_word
 from steelyard.report.render.html import to_html
@@ -29,7 +29,7 @@ def report(decided=Decided.B, **changes):
         why=(),
         quality=Effect("pass rate", "share", 0.64, 0.92, 0.28, 0.137, 0.401, 50, 1, "fixed: exact McNemar", 0.0003),
         extra=(Effect("latency", "s", 7.33, 10.05, 2.72, None, None, 50, 0, "", None, "lower"),),
-        checks=(Check("arm A is a reading", "50 of 50 samples are conclusive"),),
+        checks=(ValidityCheck("arm A is a reading", "50 of 50 samples are conclusive"),),
         test="fixed",
         method="paired by case; seed 0",
         signatures=("A: words | truth 1", "B: words | truth 1"),
@@ -100,7 +100,7 @@ def test_an_arm_with_a_name_is_called_by_it():
 
 
 def test_an_invalid_one_says_why_and_shows_what_is_broken():
-    broken = Check("sample ratio", "219 and 0 units", fine=False, invalidates=True)
+    broken = ValidityCheck("sample ratio", "219 and 0 units", fine=False, invalidates=True)
     found = report(Decided.INVALID, why=("the assignment is broken", "sample ratio: 219 and 0"), checks=(broken,))
     told = terminal(found)
     assert "the assignment is broken" in told

@@ -15,7 +15,7 @@ from parts.looped import for_every
 from steelyard.analysis.compare.compare import compare
 from steelyard.analysis.compare.model import Comparison
 from steelyard.analysis.compare.pairing import ComparedRun
-from steelyard.experiments.criteria import Arm, Ruling, rule
+from steelyard.experiments.criteria import CriteriaDecision, ExperimentArm, rule
 from steelyard.experiments.decision import Decided
 from steelyard.experiments.factors import Changed, FactorChange, changed_factors, held_against
 from steelyard.records import Load, RunFacts, Verdict
@@ -34,8 +34,8 @@ def run(passing: int, *, failed: int = 0, **more: Any) -> ComparedRun:
     return compared([*made[: CASES - failed], *dead], **({"id": "made-1"} | more))
 
 
-def arm(of: ComparedRun) -> Arm:
-    return Arm(of.header, summarise(of.columns, of.suite))
+def arm(of: ComparedRun) -> ExperimentArm:
+    return ExperimentArm(of.header, summarise(of.columns, of.suite))
 
 
 def ruling(
@@ -46,7 +46,7 @@ def ruling(
     allow_mismatch: bool = False,
     baseline: dict[str, Any] | None = None,
     candidate: dict[str, Any] | None = None,
-) -> Ruling:
+) -> CriteriaDecision:
     a, b = run(passing[0], **(baseline or {})), run(passing[1], **({"id": "made-2"} | (candidate or {})))
     return rule(
         adopt,

@@ -16,9 +16,9 @@ from parts.small_suite import http_target, write_suite
 from parts.two_arms import bad, good
 from steelyard.analysis.compare.pairing import read_run
 from steelyard.engine import plan as drawn_plan
-from steelyard.engine.interleave import Pairs
+from steelyard.engine.interleave import PairWatch
+from steelyard.engine.owner import _began, myself
 from steelyard.engine.plan import DrawnPlan, Plan, RunOptions, Selection, Turn, asks_until
-from steelyard.engine.process import _began, myself
 from steelyard.errors import RunTaken, UsageError
 from steelyard.experiments.decision import Decided
 from steelyard.experiments.offline import offline_report
@@ -190,7 +190,7 @@ def test_an_arm_whose_system_dies_midway_is_no_win_for_the_other(tmp_path, sqlit
 
 def test_differences_are_looked_at_in_the_order_drawn_and_not_as_answers_come():
     seen = []
-    pairs = Pairs(lambda difference: seen.append(difference) or False, by_pass=False, mode=None)
+    pairs = PairWatch(lambda difference: seen.append(difference) or False, by_pass=False, mode=None)
     for number in range(3):
         pairs.begin(Turn(Case(id=f"c{number}", input={}), ((0, None), (1, None)), started=False))
     for case, arm, score in (("c2", 0, 0.2), ("c2", 1, 0.5), ("c0", 1, 1.0), ("c1", 0, 0.0), ("c1", 1, 0.1)):
@@ -201,7 +201,7 @@ def test_differences_are_looked_at_in_the_order_drawn_and_not_as_answers_come():
 
 
 def test_what_was_begun_is_brought_to_its_end_although_enough_was_seen():
-    pairs = Pairs(lambda _: True, by_pass=False, mode=None)
+    pairs = PairWatch(lambda _: True, by_pass=False, mode=None)
     for arm in (0, 1):
         pairs.earlier(arm, scored("c0", 0.5))
     to_ask = ((1, None),)

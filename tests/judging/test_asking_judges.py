@@ -13,13 +13,14 @@ from steelyard.engine import call as calling
 from steelyard.engine.call import RetryPolicy
 from steelyard.engine.limits import Closed, Pace
 from steelyard.errors import UsageError
-from steelyard.judging.ask import Bench, prompt_characters, rules_judges
+from steelyard.judging.ask import Bench, rules_judges
+from steelyard.judging.cost_estimate import prompt_characters
 from steelyard.records import CallResult
 from steelyard.suite.case import Case
 from steelyard.suite.judge import Dimension, Flag, JudgeModel, Member, Rubric
 from steelyard.suite.models import Limits
 from steelyard.targets.base import TargetContext
-from steelyard.targets.chat import ChatConnection
+from steelyard.targets.model_address import ChatConnection
 
 RUBRIC = Rubric(
     dimensions=(Dimension(name="tone", about="How it sounds."), Dimension(name="depth", about="How far it goes.")),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from parts.command import invoke
 from parts.small_judge import FEW, FINE, LOST, judge
-from steelyard.judging.judgement import bind_under, rules_that_hold
+from steelyard.judging.caps import bind_under, rules_that_hold
 from steelyard.store.sql import open_store
 from steelyard.suite.judge import BindingRule, Evidence
 

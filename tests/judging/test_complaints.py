@@ -6,7 +6,7 @@ import pytest
 
 from parts.small_judge import FINE, answer, judge
 from steelyard import Checked, Finding
-from steelyard.judging.evidence import check_complaints, complaint_check
+from steelyard.judging.complaints import check_complaints, complaint_check
 from steelyard.judging.judgement import JudgeReader
 from steelyard.records import CallResult, JudgeCall, Mode
 from steelyard.suite.case import Case

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parts.looped import for_every
-from steelyard.judging import prompt as fence_module
-from steelyard.judging.prompt import Fence, instruction, new_fence, visible
+from steelyard.judging import fence as fence_module
+from steelyard.judging.fence import Fence, instruction, new_fence, visible
 
 
 def test_fenced_text_stands_between_two_lines_with_the_marker():

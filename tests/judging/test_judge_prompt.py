@@ -4,7 +4,9 @@ import pytest
 
 from parts.small_judge import FINE, RUBRIC, judge
 from steelyard.errors import SuiteError
-from steelyard.judging.prompt import Fence, again, answer_shape, instruction, messages
+from steelyard.judging.default_prompt import answer_shape
+from steelyard.judging.fence import Fence, instruction
+from steelyard.judging.prompt import again, messages
 from steelyard.suite.case import Case
 from steelyard.suite.judge import Evidence
 

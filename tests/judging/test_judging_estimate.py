@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from steelyard.judging.ask import estimate_cost
+from steelyard.judging.cost_estimate import estimate_cost
 from steelyard.suite.judge import Dimension, JudgeModel, Member, Rubric
-from steelyard.targets.chat import ChatConnection
+from steelyard.targets.model_address import ChatConnection
 
 RUBRIC = Rubric(dimensions=(Dimension(name="tone"),))
 

@@ -4,9 +4,11 @@ import json
 
 import pytest
 
+from steelyard.judging.default_prompt import answer_shape
+from steelyard.judging.fence import Fence
 from steelyard.judging.judgement import JudgeReader
 from steelyard.judging.parse import AnswerParser
-from steelyard.judging.prompt import Fence, answer_shape, messages
+from steelyard.judging.prompt import messages
 from steelyard.loading.judge import response_schema
 from steelyard.records import CallResult, JudgeCall, Mode
 from steelyard.suite.case import Case

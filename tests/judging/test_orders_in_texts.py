@@ -2,9 +2,9 @@
 
 from parts.looped import for_every
 from parts.small_judge import FINE, judge
-from steelyard.auditing.judge import INJECTIONS
+from steelyard.auditing.injections import INJECTIONS
+from steelyard.judging.instructions import without_orders
 from steelyard.judging.judgement import JudgeReader
-from steelyard.judging.prompt import without_orders
 from steelyard.records import CallResult, JudgeCall
 from steelyard.suite.case import Case
 from steelyard.suite.judge import Evidence, Member

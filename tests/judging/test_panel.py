@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parts.small_judge import judge
-from steelyard.judging.judgement import combine
+from steelyard.judging.panel import combine
 from steelyard.records import Mode, Vote
 
 RULE = "when true then tone <= 2"

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from steelyard.alerts.channels import Place, RetryPolicy
-from steelyard.alerts.evidence import Level, Reading, State
-from steelyard.alerts.notices import Kind, Message, Notice
+from steelyard.alerts.channels import ChannelContext, DeliveryTries
+from steelyard.alerts.evidence import AlertLevel, AlertReading, State
+from steelyard.alerts.notices import Message, Notice, NoticeKind
 
-QUICK = RetryPolicy(tries=3, first_wait=0.01, timeout=5.0, in_all=20.0)
+QUICK = DeliveryTries(tries=3, first_wait=0.01, timeout=5.0, in_all=20.0)
 """Waits that a test can afford; what hangs gets a shorter one of its own."""
 
 
-def reading(**changes: Any) -> Reading:
+def reading(**changes: Any) -> AlertReading:
     values: dict[str, Any] = {
         "rule": "regression of pass_rate against release",
         "subject": "pass_rate",
@@ -22,13 +22,13 @@ def reading(**changes: Any) -> Reading:
         "how_much": "78.0 % now, 90.0 % before: -12.0 points (n 50 now, 50 before)",
         "significance": "95 % interval -20.1 to -3.9 points, p 0.004 (exact McNemar, 50 cases)",
         "look": ("steelyard", "compare", "@release", "demo-2"),
-        "level": Level.ERROR,
+        "level": AlertLevel.ERROR,
         "size": 0.12,
     }
-    return Reading(**(values | changes))
+    return AlertReading(**(values | changes))
 
 
-def notice(kind: Kind = Kind.RAISED, **changes: Any) -> Notice:
+def notice(kind: NoticeKind = NoticeKind.RAISED, **changes: Any) -> Notice:
     values: dict[str, Any] = {
         "suite": "demo",
         "run_id": "demo-2",
@@ -44,11 +44,11 @@ def message(*notices: Notice) -> Message:
     return Message("demo", "demo-2", notices or (notice(),))
 
 
-def place(folder: Path | str = ".", **env: str) -> Place:
+def place(folder: Path | str = ".", **env: str) -> ChannelContext:
     said: list[str] = []
-    return Place(env, Path(folder), said.append)
+    return ChannelContext(env, Path(folder), said.append)
 
 
-def told_by(result: Place) -> list[str]:
+def told_by(result: ChannelContext) -> list[str]:
     """The lines that a channel told people."""
     return result.add_problem.__self__  # type: ignore[attr-defined,no-any-return]

@@ -9,7 +9,7 @@ from typing import Any
 from parts import running as run
 from parts.small_suite import write_suite
 from steelyard.alerts.evaluate import readings_of
-from steelyard.alerts.evidence import Evidence
+from steelyard.alerts.evidence import AlertEvidence
 from steelyard.engine.plan import RunOptions
 from steelyard.loading.alerts import AlertSettings, WindowPart, settings_from
 from steelyard.loading.load import load_suite
@@ -48,7 +48,7 @@ class Nightly:
 
     def readings(self, header: RunHeader, *rules: str | dict[str, Any], **window: Any) -> dict[str, Any]:
         """What rules say of a run, by cause; the store's open alerts are known."""
-        evidence = Evidence(self.store, header, settings(*rules, **window), self.store.alerts(header.suite_name))
+        evidence = AlertEvidence(self.store, header, settings(*rules, **window), self.store.alerts(header.suite_name))
         return {each.cause: each for each in readings_of(evidence)}
 
     def close(self) -> None:

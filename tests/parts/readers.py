@@ -7,9 +7,9 @@ from parts.small_judge import FINE, answer, judge
 from steelyard import plugins
 from steelyard.failures import failure_reason
 from steelyard.judging.ask import rules_judges
-from steelyard.judging.evidence import complaint_check
+from steelyard.judging.complaints import complaint_check
+from steelyard.judging.fence import new_fence
 from steelyard.judging.judgement import JudgeReader
-from steelyard.judging.prompt import new_fence
 from steelyard.loading.load import load_suite
 from steelyard.records import CallResult, Failure, JudgeCall
 from steelyard.redact import SecretRedactor

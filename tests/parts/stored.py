@@ -20,7 +20,7 @@ from steelyard.records import (
     Verdict,
 )
 from steelyard.store.base import Store
-from steelyard.store.people import PRECISION, RANDOM, LabelRecord, Plan, Queue
+from steelyard.store.people import PRECISION, RANDOM, LabelRecord, Queue, QueuePlan
 from steelyard.suite.case import Case
 
 
@@ -135,5 +135,5 @@ def add_planned(store: Store, labels: Sequence[LabelRecord]) -> None:
     queue = Queue(labels[0].run_id or "")
     by_chance = [label for label in labels if label.drawn in (RANDOM, PRECISION) and label.round == 0]
     places = {label.key: label.drawn for label in reversed(by_chance)}
-    store.people.add_places(queue, store.people.plan(queue) or Plan(labels[0].kind), list(places.items())[::-1])
+    store.people.add_places(queue, store.people.plan(queue) or QueuePlan(labels[0].kind), list(places.items())[::-1])
     store.people.add_labels(labels)

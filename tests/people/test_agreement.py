@@ -16,7 +16,7 @@ from steelyard.api import run_suite
 from steelyard.loading.load import load_suite
 from steelyard.people.agreement import agreement_of, answers_agreement, f1, pair
 from steelyard.people.estimates import estimates_of, powered_mean
-from steelyard.people.labels import Sheet, Terms, sheets
+from steelyard.people.labels import LabelTerms, Sheet, sheets
 from steelyard.people.report import estimates_document
 from steelyard.records import Outcome, RunFacts, RunState
 from steelyard.report.render.markdown import to_markdown
@@ -123,7 +123,7 @@ def test_whether_answers_pass_follows_from_the_scores(labelled):
 def test_a_skipped_item_is_missing(judged):
     _, header = judged
     skipped = LabelRecord(header.suite_name, "c30", "cid", "skipped", None, run_id=header.id)
-    assert sheets([skipped], Terms(header.description)) == {}
+    assert sheets([skipped], LabelTerms(header.description)) == {}
 
 
 def test_names_are_what_the_caller_wants(judged, labelled):

@@ -10,7 +10,7 @@ from parts.stored import add_planned
 from steelyard.analysis.compare.unpaired import apart
 from steelyard.people.estimates import estimates_of
 from steelyard.stats.intervals import Estimate
-from steelyard.store.people import DISAGREEMENT, PRECISION, RANDOM, LabelRecord, Plan, Queue
+from steelyard.store.people import DISAGREEMENT, PRECISION, RANDOM, LabelRecord, Queue, QueuePlan
 from steelyard.store.sql import open_store
 
 SUITE = """
@@ -103,7 +103,7 @@ def test_a_random_draw_that_began_with_picked_texts_gates_nothing_until_it_is_la
     label(folder, split(12, 16, 0, 13), planned=False)
     store = open_store()
     places = [((f"c{k:02d}", "", 0), RANDOM) for k in (*range(16), *range(N_RIGHT, N_RIGHT + 14))]
-    store.people.add_places(Queue(store.run("LAST").id), Plan("verdict", turned=(DISAGREEMENT,)), places)
+    store.people.add_places(Queue(store.run("LAST").id), QueuePlan("verdict", turned=(DISAGREEMENT,)), places)
     store.close()
     (gate,) = gated("pass_rate.corrected >= 45 %", code=4)
     assert gate["reason"] == (

@@ -18,7 +18,7 @@ from steelyard.analysis.judge.corrected import read_labels
 from steelyard.errors import StoreError, UsageError
 from steelyard.people.desk import Desk, Draw, extend_plan
 from steelyard.people.estimates import estimates_of
-from steelyard.people.labels import Terms
+from steelyard.people.labels import LabelTerms
 from steelyard.store.people import (
     ASKED,
     DISAGREEMENT,
@@ -27,8 +27,8 @@ from steelyard.store.people import (
     SKIPPED,
     AlreadyLabelled,
     LabelRecord,
-    Plan,
     Queue,
+    QueuePlan,
 )
 from steelyard.suite.case import Case
 
@@ -255,7 +255,7 @@ def test_what_was_drawn_for_precision_and_comes_up_at_random_counts_as_random(st
 def test_a_random_draw_that_picked_items_came_before_is_none_until_all_of_it_has_labels(store, labelled_run):
     """Twelve that failed were picked and labelled. They are part of the draw of all 60, and not the draw."""
     picked = [(f"case-{k:04d}", "", 0) for k in range(0, 36, 3)]
-    plan = Plan("verdict", 1)
+    plan = QueuePlan("verdict", 1)
     store.people.add_places(Queue(RUN), plan, [(key, DISAGREEMENT) for key in picked])
     ann = Desk(store, labelled_run, "ann")
     labels = all_from(ann, value=False)
@@ -279,7 +279,7 @@ def test_what_was_drawn_for_precision_is_weighed_as_such_until_all_of_a_later_ra
     """Thirty of the forty that pass were drawn for precision, by people who differ on them; then all at random."""
     passing = [(f"case-{k:04d}", "", 0) for k in range(60) if k % 3][:30]
     failing = [(f"case-{k:04d}", "", 0) for k in range(0, 9, 3)]
-    store.people.add_places(Queue(RUN), Plan("verdict", 1), [(key, PRECISION) for key in (*passing, *failing)])
+    store.people.add_places(Queue(RUN), QueuePlan("verdict", 1), [(key, PRECISION) for key in (*passing, *failing)])
     ann = Desk(store, labelled_run, "ann")
     while (task := ann.next()) is not None:
         ann.save(task, task.place.key in passing[:15])
@@ -327,7 +327,7 @@ def test_what_has_no_score_is_not_drawn(store):
 
 def test_what_judges_disagree_on_may_be_drawn_for_precision(store, labelled_run):
     everything = [((f"case-{k:04d}", "", 0), DISAGREEMENT) for k in range(60)]
-    store.people.add_places(Queue(RUN), Plan("verdict", 1), everything)
+    store.people.add_places(Queue(RUN), QueuePlan("verdict", 1), everything)
     assert extend_plan(store, labelled_run, Draw(precision=10))[PRECISION] == 10
     assert len(keys_of(store, PRECISION)) == 10
     assert len(store.people.queued(Queue(RUN))) == 60
@@ -403,7 +403,7 @@ def test_a_label_comes_back_as_it_was_given(store, labelled_run):
 
 
 def test_terms_of_a_suite_without_a_judge(labelled_run):
-    terms = Terms(labelled_run.description)
+    terms = LabelTerms(labelled_run.description)
     assert [terms.check("verdict", value) for value in ("pass", "FAIL", 1, "no", True)] == [
         True,
         False,

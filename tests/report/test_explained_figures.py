@@ -10,7 +10,7 @@ import pytest
 from parts.command import invoke
 from parts.mixed_run import MISSING, SUITE, put_labels, put_mixed
 from steelyard.analysis.explain import Computed
-from steelyard.cli.options import ExplainOptions
+from steelyard.cli.attribution_options import ExplainOptions
 from steelyard.errors import UsageError
 from steelyard.metrics.registry import metrics
 from steelyard.report.explain import data_of, explain_metrics

@@ -2,7 +2,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from parts.looped import for_every
-from steelyard.scoring.years import PERIODS, join_years, read_years
+from steelyard.scoring.periods import PERIODS
+from steelyard.scoring.years import join_years, read_years
 
 
 @for_every(

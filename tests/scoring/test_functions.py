@@ -12,7 +12,7 @@ import pytest
 
 from parts.command import invoke
 from steelyard import Finding, Reading, Suite, SuiteError, load_suite
-from steelyard.engine.pool import ScoringSetup
+from steelyard.engine.scoring_setup import ScoringSetup
 from steelyard.plugins import source_digest
 from steelyard.records import Outcome, TargetFacts
 from steelyard.store.sql import open_store

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from parts.lengths import examples
 from parts.looped import for_every
-from steelyard.scoring.items.groups import Agreement, agreement, perfect
+from steelyard.scoring.items.groups import GroupAgreement, agreement, perfect
 
 Pairs = list[tuple[str | None, str | None]]
 
@@ -200,7 +200,7 @@ def consistent_pairs(draw: st.DrawFn) -> Pairs:
     )
 
 
-def all_right(pairs: Pairs, by) -> Agreement | None:
+def all_right(pairs: Pairs, by) -> GroupAgreement | None:
     return perfect([true for true, _ in pairs], [group for _, group in pairs], by=by)
 
 

@@ -6,7 +6,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from parts.looped import for_every
-from steelyard.scoring.items.layout import Items, ItemsLayout, build, read_items
+from steelyard.scoring.items.building import build
+from steelyard.scoring.items.layout import ItemsLayout, read_items
+from steelyard.scoring.items.places import Items
 from steelyard.suite.case import Case
 
 PILES = ItemsLayout(items="piles[].cards[]", group="label")

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from parts.lengths import examples
 from parts.looped import for_every
-from steelyard.scoring.items.layout import Items, ItemsLayout
+from steelyard.scoring.items.layout import ItemsLayout
+from steelyard.scoring.items.places import Items
 from steelyard.suite.case import Case
 
 LAYOUTS = {

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from parts.lengths import examples
 from steelyard.scoring.base import Reading
-from steelyard.scoring.items import match, similar
-from steelyard.scoring.items.match import MatchItems, read_all_found
+from steelyard.scoring.items import item_errors, similar
+from steelyard.scoring.items.all_found import read_all_found
+from steelyard.scoring.items.match import MatchItems
 from steelyard.scoring.text import Folder, has_key, key_of
 from steelyard.suite.case import Case
 
@@ -62,7 +63,7 @@ def read_both_ways(answer: Any, truth: Any, **more: Any) -> tuple[Reading, Readi
     quick = scorer(**more).read(answer, Case("c", expected=truth))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(similar, "_equal_as_written", lambda *_: None)
-        patch.setattr(match, "read_all_found", lambda *_: None)
+        patch.setattr(item_errors, "read_all_found", lambda *_: None)
         return quick, scorer(**more).read(answer, Case("c", expected=truth))
 
 
@@ -118,7 +119,7 @@ def test_the_short_ways_are_taken_where_they_may_be(
     taken: list[bool] = []
     for module, name, way in (
         (similar, "_equal_as_written", similar._equal_as_written),
-        (match, "read_all_found", read_all_found),
+        (item_errors, "read_all_found", read_all_found),
     ):
 
         def watched(*given: Any, way: Any = way) -> Any:

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from parts.lengths import examples
 from parts.looped import for_every
-from steelyard.scoring.items import similar as similar_module
-from steelyard.scoring.items.similar import Matching, copies, is_fragment, match
+from steelyard.scoring.items import text_pairs as similar_module
+from steelyard.scoring.items.similar import Matching, copies, match
+from steelyard.scoring.items.text_pairs import is_fragment
 from steelyard.scoring.spelling import fold
 from steelyard.scoring.text import Folder
 

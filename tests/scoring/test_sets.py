@@ -212,7 +212,9 @@ def test_a_run_has_the_measures_with_their_n_and_the_findings(tickets):
     assert report["figures"]["score.cited.points"]["n"] == 3  # the empty list is taken out
     assert report["figures"]["score.cited.points"]["value"] == pytest.approx((1 + 0.5 + 1) / 3)
     measures = {
-        name: figure for name, figure in report["figures"].items() if not name.endswith((".points", ".average", ".readable"))
+        name: figure
+        for name, figure in report["figures"].items()
+        if not name.endswith((".points", ".average", ".readable"))
     }
     cited, found, severity = (
         {name.removeprefix(start): figure for name, figure in measures.items() if name.startswith(start)}

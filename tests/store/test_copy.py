@@ -18,7 +18,7 @@ from steelyard.store import copy as copy_module
 from steelyard.store.copy import NOT_COPIED, OF_A_RUN, REST, copy_store
 from steelyard.store.deletion import delete_runs, plan_deletion
 from steelyard.store.logs import SENT, BaselineEntry, Delivery, OnlineReading
-from steelyard.store.people import LabelRecord, Plan, Queue
+from steelyard.store.people import LabelRecord, Queue, QueuePlan
 from steelyard.store.snapshot import write_snapshot
 from steelyard.store.sql import SqlStore, open_store
 
@@ -67,11 +67,11 @@ def fill_store(store: SqlStore) -> None:
     people = store.people
     people.add_labels([LabelRecord("demo", case(1).id, "ada", "verdict", True)])
     items = [((case(1).id, "", 0), "random"), ((case(2).id, "", 0), "random")]
-    people.add_places(QUEUE, Plan("verdict"), items)
+    people.add_places(QUEUE, QueuePlan("verdict"), items)
     place = people.next_place(QUEUE, "Ada", 60.0)
     assert place is not None
     people.fill(place, LabelRecord("demo", place.case_id, "ada", "verdict", False, "demo-1"), again=True)
-    people.add_places(OTHER, Plan("preference"), items[:1])
+    people.add_places(OTHER, QueuePlan("preference"), items[:1])
     people.withdraw(people.add_labels([LabelRecord("demo", case(1).id, "bob", "verdict", True, "demo-2")])[0])
     store.cache([("key", {"text": "cached"})])
     store.log_reading(OnlineReading("live", 7.0, 100, "CANNOT TELL", {"planned": 200}))

@@ -21,7 +21,7 @@ from steelyard.store.copy import OF_A_RUN
 from steelyard.store.deletion import Deletion, plan_deletion, unfinished_deletions
 from steelyard.store.deletion import delete_runs as delete_planned
 from steelyard.store.logs import BaselineEntry
-from steelyard.store.people import LabelRecord, Plan, Queue
+from steelyard.store.people import LabelRecord, Queue, QueuePlan
 from steelyard.store.snapshot import write_snapshot
 from steelyard.store.sql import SqlStore, open_store
 
@@ -113,7 +113,7 @@ def test_a_run_that_something_stands_on_is_left_with_the_reason_and_goes_with_it
 
 def test_what_was_drawn_to_be_labelled_and_is_not_yet_goes_with_the_run(store: SqlStore) -> None:
     put(store, "a-1", 1)
-    store.people.add_places(Queue("a-1"), Plan("verdict"), [((case(1).id, "", 0), "random")])
+    store.people.add_places(Queue("a-1"), QueuePlan("verdict"), [((case(1).id, "", 0), "random")])
     assert [item.run for item in delete_runs(store, ["a-1"], ()).runs] == ["a-1"]
     assert (rows(store, "label_queue"), rows(store, "label_plans")) == (0, 0)
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from parts.stored import case, header, sample
-from steelyard.engine.process import free_lease, myself
+from steelyard.engine.owner import free_lease, myself
 from steelyard.errors import RunTaken, StoreError, UsageError
 from steelyard.records import RunFacts, RunHeader, RunState
 from steelyard.store import ownership, postgres

@@ -11,7 +11,8 @@ from steelyard.errors import SuiteError
 from steelyard.suite.case import Case
 from steelyard.suite.mapping import compile_template
 from steelyard.suite.models import Variant
-from steelyard.targets.base import Request, text_filler
+from steelyard.targets.base import Request
+from steelyard.targets.filling import text_filler
 
 pytestmark = pytest.mark.boundary("jinja2")
 

@@ -12,7 +12,7 @@ from parts.counts import outcomes_in
 from parts.judge_server import judge_server
 from parts.seed_snapshots import CATEGORIES, DIMENSIONS, PROMPT, SPANS, about, judged, result, snapshot
 from steelyard import Case, load_suite
-from steelyard.judging.evidence import complaint_check
+from steelyard.judging.complaints import complaint_check
 from steelyard.judging.judgement import JudgeReader
 from steelyard.records import CallResult, JudgeCall
 from steelyard.suites.spans.cross_check import against_itself

@@ -12,9 +12,10 @@ from parts.command import steelyard as run_steelyard
 from parts.judge_server import judge_server
 from steelyard import load_suite
 from steelyard.auditing.audit import audit
-from steelyard.judging.evidence import complaint_check
+from steelyard.judging.complaints import complaint_check
+from steelyard.judging.fence import Fence
 from steelyard.judging.judgement import JudgeReader
-from steelyard.judging.prompt import Fence, messages
+from steelyard.judging.prompt import messages
 from steelyard.records import CallResult, JudgeCall, Mode
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.scoring.spans.schemes import compare_spans, micro

@@ -13,7 +13,8 @@ import steelyard.suites
 from parts.command import steelyard as run_steelyard
 from parts.counts import outcomes_in
 from parts.looped import for_every
-from steelyard.judging.prompt import messages, new_fence
+from steelyard.judging.fence import new_fence
+from steelyard.judging.prompt import messages
 from steelyard.loading.load import load_suite
 from steelyard.suite.judge import Rubric
 

@@ -14,7 +14,8 @@ from parts.loopback import error
 from parts.looped import for_every
 from steelyard.errors import TargetFailure, UsageError
 from steelyard.targets.base import TargetContext
-from steelyard.targets.chat import ChatConnection, ChatWire
+from steelyard.targets.chat_wire import ChatWire
+from steelyard.targets.model_address import ChatConnection
 
 SCHEMA = {"type": "object", "required": ["tone"]}
 BODY = {"model": "m", "messages": [{"role": "user", "content": "well?"}]}

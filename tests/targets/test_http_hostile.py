@@ -17,7 +17,7 @@ from steelyard.errors import TargetFailure
 from steelyard.suite.case import Case
 from steelyard.suite.models import Variant
 from steelyard.targets.base import Request
-from steelyard.targets.transport import Unpacker
+from steelyard.targets.packed_bodies import Unpacker
 
 pytestmark = pytest.mark.boundary("httptools")
 

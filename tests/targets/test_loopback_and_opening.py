@@ -19,7 +19,8 @@ from steelyard.records import RunFacts
 from steelyard.redact import learn_secrets
 from steelyard.suite.case import Case
 from steelyard.suite.models import TargetSpec, Variant
-from steelyard.targets.base import TargetContext, asked_by, open_target, request_again
+from steelyard.targets.base import TargetContext, open_target
+from steelyard.targets.stored_request import asked_by, request_again
 from steelyard.targets.transport import seconds_to_wait
 
 

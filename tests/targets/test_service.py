@@ -18,7 +18,7 @@ from steelyard.suite.models import Variant
 from steelyard.targets import service as readiness_module
 from steelyard.targets import service as service_module
 from steelyard.targets.base import Request
-from steelyard.targets.service import StartSettings
+from steelyard.targets.service_settings import StartSettings
 
 SERVICE = Path(__file__).parents[1] / "parts" / "small_service.py"
 CASE = Case("c1", input={"number": 4})

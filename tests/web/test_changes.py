@@ -16,7 +16,7 @@ from steelyard.records import CallResult, Finding, RunState
 from steelyard.report.compare import sentences
 from steelyard.store.sql import SqlStore
 from steelyard.web import changes
-from steelyard.web.differences import Reach, differences
+from steelyard.web.differences import ShownLength, differences
 
 BEFORE = {0: 0.9, 1: 0.2, 2: 0.9, 3: 0.1, 4: 0.8, 5: 0.9, 6: 0.7}
 AFTER = {0: 0.2, 1: 0.95, 2: 0.8, 3: 0.3, 4: 0.8, 5: None, 7: 0.7}
@@ -218,7 +218,7 @@ def test_another_scoring_is_not_scored_again_but_the_command_for_it_is_named(cli
     ],
 )
 def test_differences_give_back_both_texts(first, second):
-    wide = Reach(10**7, 10**7) if len(first) < 100 else Reach()
+    wide = ShownLength(10**7, 10**7) if len(first) < 100 else ShownLength()
     parts = differences(first, second, wide)
     if len(first) > 100:
         assert "cut" in [side for side, _ in parts]

@@ -14,7 +14,7 @@ from steelyard.records import CallResult, RunState
 from steelyard.store.people import ANSWER, RANDOM, SCORES, Queue
 from steelyard.suite.case import Attachment
 from steelyard.web.app import create_app
-from steelyard.web.figures import Figures
+from steelyard.web.figures import FigureJobs
 from steelyard.web.security import CSRF_HEADER
 from steelyard.web.site import Role, Settings, Site
 
@@ -46,7 +46,7 @@ def give(client, item, value=True, **body):
 
 def as_role(client, store, role, **settings):
     """The same store for somebody with a token."""
-    site = Site(store, Figures(None), Settings(tokens={"secret": role}, **settings))
+    site = Site(store, FigureJobs(None), Settings(tokens={"secret": role}, **settings))
     other = type(client)(create_app(site), base_url="http://127.0.0.1")
     other.headers["Authorization"] = "Bearer secret"
     return other

@@ -6,10 +6,10 @@ import random
 
 import pytest
 
-from steelyard.web.differences import Part, Reach, differences
+from steelyard.web.differences import Part, ShownLength, differences
 
-SHORT = Reach(most=300, context=120)
-ALL = Reach(most=10**9, context=10**9)
+SHORT = ShownLength(most=300, context=120)
+ALL = ShownLength(most=10**9, context=10**9)
 
 
 def sentences(n: int) -> list[str]:
@@ -24,9 +24,9 @@ def side(parts: list[Part], name: str) -> str:
     return "".join(text for kind, text in parts if kind in ("both", name))
 
 
-@pytest.mark.parametrize("reach", [Reach(), SHORT])
+@pytest.mark.parametrize("reach", [ShownLength(), SHORT])
 @pytest.mark.parametrize("at", [0, 2_000, 3_999])
-def test_one_word_that_differs_in_a_long_text_is_shown_wherever_it_is(reach: Reach, at: int) -> None:
+def test_one_word_that_differs_in_a_long_text_is_shown_wherever_it_is(reach: ShownLength, at: int) -> None:
     before = sentences(4_000)
     after = [*before[:at], before[at].replace("about", "beyond"), *before[at + 1 :]]
     parts = differences("".join(before), "".join(after), reach)

@@ -10,7 +10,7 @@ from parts.rich_run import put_rich
 from parts.served import client_on, put_all, served
 from parts.stored import case, header, sample
 from steelyard.store.sql import open_store
-from steelyard.web.figures import Figures
+from steelyard.web.figures import FigureJobs
 from steelyard.web.runs import run_figures
 
 
@@ -50,7 +50,7 @@ def test_pages_are_read_while_a_run_writes(store, tmp_path):
 
 def test_figures_are_computed_elsewhere_once_and_errors_come_back(store, tmp_path):
     put_all(store)
-    figures = Figures(str(tmp_path / "runs.db"))
+    figures = FigureJobs(str(tmp_path / "runs.db"))
     try:
         assert figures.ask(run_figures, "rich-1", state=1, timeout=0.0) is None
         first = figures.ask(run_figures, "rich-1", state=1, timeout=60.0)

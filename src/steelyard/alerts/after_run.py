@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli import workflow_command
+from steelyard.cli.safe_output import workflow_command
 from steelyard.frozen import values_of
 
 if TYPE_CHECKING:
-    from steelyard.alerts.channels import Place
-    from steelyard.alerts.notify import Checked
+    from steelyard.alerts.channels import ChannelContext
+    from steelyard.alerts.notify import AlertCheck
     from steelyard.loading.alerts import AlertSettings
     from steelyard.records import RunHeader
     from steelyard.store.base import Store
@@ -53,15 +53,15 @@ def alert_after_run(store: Store, header: RunHeader, settings: AlertSettings) ->
         click.echo(f"alerts: {causes} could not be decided; steelyard alerts check {header.id} says why", err=True)
 
 
-def here() -> Place:
+def here() -> ChannelContext:
     """Where channels work: this process and its folder; lines for people go to standard error."""
-    from steelyard.alerts.channels import Place
+    from steelyard.alerts.channels import ChannelContext
 
-    return Place(dict(os.environ), Path.cwd(), workflow_command)
+    return ChannelContext(dict(os.environ), Path.cwd(), workflow_command)
 
 
 def report_checked(
-    checked: Checked, *, texts: bool = False, brief: bool = False, only_trouble: bool = False, err: bool = True
+    checked: AlertCheck, *, texts: bool = False, brief: bool = False, only_trouble: bool = False, err: bool = True
 ) -> None:
     """Say what changed, and what could not be delivered.
 
@@ -85,7 +85,7 @@ def report_checked(
             click.echo(f"alerts by {item.channel}: {_line(item.detail)}", err=True)
 
 
-def _changes(checked: Checked, *, brief: bool) -> list[str]:
+def _changes(checked: AlertCheck, *, brief: bool) -> list[str]:
     if brief and checked.not_kept:
         return [f"no alerts: {checked.not_kept}"] if checked.notices else []
     lines = [f"nothing is stored or sent: {checked.not_kept}"] if checked.not_kept else []
@@ -105,7 +105,7 @@ def _line(text: str) -> str:
     return one_line(text, 500)
 
 
-def checked_data(checked: Checked) -> dict[str, Any]:
+def checked_data(checked: AlertCheck) -> dict[str, Any]:
     """The same as plain data."""
     return {
         "not_kept": checked.not_kept or None,

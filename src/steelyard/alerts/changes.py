@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.alerts.evidence import (
-    Evidence,
-    Level,
-    Reading,
+    AlertEvidence,
+    AlertLevel,
+    AlertReading,
     State,
     both_n,
     chance_of,
@@ -41,7 +41,7 @@ from steelyard.wording import counted, difference, in_unit
 
 
 @frozen
-class Moved:
+class MovedFigure:
     """One figure then and now."""
 
     subject: str
@@ -58,7 +58,7 @@ class Moved:
     """What its n counts."""
 
 
-def regressions(rule: Regression, evidence: Evidence) -> Iterator[Reading]:
+def regressions(rule: Regression, evidence: AlertEvidence) -> Iterator[AlertReading]:
     """What became of the rule's figure, in every slice that it speaks of."""
     gate = _figure(rule, evidence)
     names = evidence.slices(gate)
@@ -83,19 +83,19 @@ def regressions(rule: Regression, evidence: Evidence) -> Iterator[Reading]:
         yield from _against_window(rule, gate, by_window[key], names, evidence)
 
 
-def _figure(rule: Regression, evidence: Evidence) -> Gate:
+def _figure(rule: Regression, evidence: AlertEvidence) -> Gate:
     return parse_metric(rule.metric or ("pass_rate" if evidence.header.description.passing else "average"))
 
 
 def _cause(rule: Regression, subject: str) -> str:
-    return Reading(rule.label, subject, State.UNKNOWN, "").cause
+    return AlertReading(rule.label, subject, State.UNKNOWN, "").cause
 
 
 def _subject(gate: Gate, name: str) -> str:
     return f"{gate.factor}.{name}.{gate.metric}" if gate.factor else gate.metric
 
 
-def _against_baseline(rule: Regression, gate: Gate, evidence: Evidence) -> Iterator[Reading]:
+def _against_baseline(rule: Regression, gate: Gate, evidence: AlertEvidence) -> Iterator[AlertReading]:
     locks = {lock.name: lock.run_id for lock in baselines(evidence.store, evidence.suite)}
     if rule.against not in locks:
         yield unknown(rule.label, gate.metric, no_baseline(rule.against, evidence.suite, list(locks)))
@@ -119,19 +119,19 @@ def _against_baseline(rule: Regression, gate: Gate, evidence: Evidence) -> Itera
             floor = 0.0 if change.df else least_p(change.difference.n)
             n = (change.a.n, change.b.n)
             values = (change.a.value, change.b.value)
-            results.append(Moved(subject, *values, change.difference, change.p, change.test, *n, floor))
+            results.append(MovedFigure(subject, *values, change.difference, change.p, change.test, *n, floor))
     look = ("steelyard", "compare", f"@{rule.against}", header.id)
     yield from _readings(rule, gate, results, f"in {rule.against}", look, evidence)
 
 
-def _compared(evidence: Evidence) -> ComparedRun:
+def _compared(evidence: AlertEvidence) -> ComparedRun:
     store, header = evidence.store, evidence.header
     return replace(read_run(store, header.id), header=header)
 
 
 def _against_window(
-    rule: Regression, gate: Gate, runs: Sequence[RunHeader], names: Sequence[str], evidence: Evidence
-) -> Iterator[Reading]:
+    rule: Regression, gate: Gate, runs: Sequence[RunHeader], names: Sequence[str], evidence: AlertEvidence
+) -> Iterator[AlertReading]:
     limits = evidence.limits
     if few := too_little(runs, limits.min_n, min_runs=limits.min_runs, min_n=limits.min_n):
         for name in names:
@@ -154,7 +154,9 @@ def _against_window(
     yield from _readings(rule, gate, results, message, look, evidence)
 
 
-def _by_sample(gate: Gate, runs: Sequence[RunHeader], names: Sequence[str], evidence: Evidence) -> list[Moved | None]:
+def _by_sample(
+    gate: Gate, runs: Sequence[RunHeader], names: Sequence[str], evidence: AlertEvidence
+) -> list[MovedFigure | None]:
     """The figure case by case: what earlier runs came to together, and this one."""
     store, header = evidence.store, evidence.header
     columns = store.columns(header.id)
@@ -165,7 +167,7 @@ def _by_sample(gate: Gate, runs: Sequence[RunHeader], names: Sequence[str], evid
         other = RunData(store.columns(run.id), run.description)
         pool.add(other.table, gate.of.contributions(other, gate.names).values)
     values = gate.of.contributions(data, gate.names).values
-    moveds: list[Moved | None] = []
+    moveds: list[MovedFigure | None] = []
     groups = cut(columns, header.description, 0).get(gate.factor or "")
     low, high = (0.0, 1.0) if gate.unit != "points" else table.scales.get(gate.subject, (0.0, 1.0))
     everything = np.ones(table.n, dtype=bool)
@@ -180,13 +182,15 @@ def _by_sample(gate: Gate, runs: Sequence[RunHeader], names: Sequence[str], evid
             continue
         figures, n = (change.before, change.now), (change.n_before, change.n_now)
         p, test = change.p, change.test
-        moveds.append(Moved(_subject(gate, name), *figures, change.difference, p, test, *n, change.smallest_p))
+        moveds.append(MovedFigure(_subject(gate, name), *figures, change.difference, p, test, *n, change.smallest_p))
     return moveds
 
 
-def _by_run(gate: Gate, runs: Sequence[RunHeader], names: Sequence[str], evidence: Evidence) -> list[Moved | None]:
+def _by_run(
+    gate: Gate, runs: Sequence[RunHeader], names: Sequence[str], evidence: AlertEvidence
+) -> list[MovedFigure | None]:
     """The figure run by run, for those that no sample has a value of."""
-    moveds: list[Moved | None] = []
+    moveds: list[MovedFigure | None] = []
     for name in names:
         now = evidence.figure(evidence.header, gate, name)
         earlier = [evidence.figure(run, gate, name) for run in runs]
@@ -201,13 +205,18 @@ def _by_run(gate: Gate, runs: Sequence[RunHeader], names: Sequence[str], evidenc
             tested = difference_of_runs([item.value for item in earlier if item.value is not None], [now.value])
             p, test = (None, "too few earlier runs") if tested is None else (tested.p, f"{tested.test}, {test}")
         values, n = (before.value, now.value), (before.n, now.n)
-        moveds.append(Moved(_subject(gate, name), *values, difference, p, test, *n, of="sample"))
+        moveds.append(MovedFigure(_subject(gate, name), *values, difference, p, test, *n, of="sample"))
     return moveds
 
 
 def _readings(
-    rule: Regression, gate: Gate, moves: Sequence[Moved], reference: str, look: tuple[str, ...], evidence: Evidence
-) -> Iterator[Reading]:
+    rule: Regression,
+    gate: Gate,
+    moves: Sequence[MovedFigure],
+    reference: str,
+    look: tuple[str, ...],
+    evidence: AlertEvidence,
+) -> Iterator[AlertReading]:
     max_p, declared, several = evidence.settings.max_p, rule.least(gate.unit), len(moves)
     sign = 1.0 if _higher_is_worse(rule, gate, evidence) else -1.0
     for moved, p in zip(moves, holm([move.p for move in moves]), strict=True):
@@ -220,7 +229,7 @@ def _readings(
             yield unknown(rule.label, moved.subject, f"{moved.subject} is worse than {reference}, and {few}")
             continue
         there = by > 0 and by >= least and shown
-        yield Reading(
+        yield AlertReading(
             rule=rule.label,
             subject=moved.subject,
             state=State.THERE if there else State.GONE,
@@ -232,7 +241,7 @@ def _readings(
         )
 
 
-def _higher_is_worse(rule: Regression, gate: Gate, evidence: Evidence) -> bool:
+def _higher_is_worse(rule: Regression, gate: Gate, evidence: AlertEvidence) -> bool:
     if rule.worse is not None:
         return rule.worse == "higher"
     return gate.of.worse_in(evidence.header.description, gate.names) == "higher"
@@ -249,10 +258,10 @@ _HABITS = {
 }
 
 
-def judge_drifts(rule: JudgeDrift, evidence: Evidence) -> Iterator[Reading]:
+def judge_drifts(rule: JudgeDrift, evidence: AlertEvidence) -> Iterator[AlertReading]:
     """What the judge's scores of identical answers, and its habits, show."""
     if evidence.header.description.judge is None:
-        yield Reading(rule.label, _SAME_ANSWERS, State.UNKNOWN, "the suite has no judge")
+        yield AlertReading(rule.label, _SAME_ANSWERS, State.UNKNOWN, "the suite has no judge")
         return
     yield _on_same_answers(rule, evidence)
     results = [(name, *_habit(name, rule, evidence)) for name in _HABITS]
@@ -261,13 +270,13 @@ def judge_drifts(rule: JudgeDrift, evidence: Evidence) -> Iterator[Reading]:
         yield _judged(name, reading, p, evidence) if isinstance(reading, _Habit) else reading
 
 
-def _on_same_answers(rule: JudgeDrift, evidence: Evidence) -> Reading:
+def _on_same_answers(rule: JudgeDrift, evidence: AlertEvidence) -> AlertReading:
     """Of an answer that is the same to the byte the system has no part in any change."""
-    cause = Reading(rule.label, _SAME_ANSWERS, State.UNKNOWN, "").cause
+    cause = AlertReading(rule.label, _SAME_ANSWERS, State.UNKNOWN, "").cause
     runs, store, header = evidence.window(cause), evidence.store, evidence.header
     limits, max_p = evidence.limits, evidence.settings.max_p
     if few := too_little(runs, limits.min_n, min_runs=limits.min_runs, min_n=limits.min_n):
-        return Reading(rule.label, _SAME_ANSWERS, State.UNKNOWN, f"the judge on the same answers: {few}")
+        return AlertReading(rule.label, _SAME_ANSWERS, State.UNKNOWN, f"the judge on the same answers: {few}")
     table = Table(store.columns(header.id), header.description)
     pool = Pool(table, store.answer_digests(header.id))
     for run in runs:
@@ -279,10 +288,10 @@ def _on_same_answers(rule: JudgeDrift, evidence: Evidence) -> Reading:
         why = (
             f"only {counted(n_cases, 'case')} have answers identical to those of earlier runs: too few to detect drift"
         )
-        return Reading(rule.label, _SAME_ANSWERS, State.UNKNOWN, why)
+        return AlertReading(rule.label, _SAME_ANSWERS, State.UNKNOWN, why)
     size = abs(change.now - change.before)
     there = size >= rule.by and size > 0 and change.p < max_p
-    return Reading(
+    return AlertReading(
         rule=rule.label,
         subject=_SAME_ANSWERS,
         state=State.THERE if there else State.GONE,
@@ -292,7 +301,7 @@ def _on_same_answers(rule: JudgeDrift, evidence: Evidence) -> Reading:
         f" {both_n(change.n_now, change.n_before)}",
         significance=sureness(change.difference, change.p, "score", change.test),
         look=("steelyard", "compare", runs[0].id, header.id),
-        level=Level.WARNING,
+        level=AlertLevel.WARNING,
         size=size,
     )
 
@@ -304,33 +313,33 @@ class _Habit:
         self.rule, self.now, self.value, self.n, self.runs = rule, now, value, n, runs
 
 
-def _habit(name: str, rule: JudgeDrift, evidence: Evidence) -> tuple[_Habit | Reading, float | None]:
-    runs = evidence.window(Reading(rule.label, name, State.UNKNOWN, "").cause)
+def _habit(name: str, rule: JudgeDrift, evidence: AlertEvidence) -> tuple[_Habit | AlertReading, float | None]:
+    runs = evidence.window(AlertReading(rule.label, name, State.UNKNOWN, "").cause)
     now, limits = _share(evidence, evidence.header, name), evidence.limits
     earlier = [_share(evidence, run, name) for run in runs]
     before = pooled(earlier)
     messages = [run for run, item in zip(runs, earlier, strict=True) if item.value is not None]
     n = 0 if before is None else before.n
     if now.value is None:
-        return Reading(rule.label, name, State.UNKNOWN, f"{_HABITS[name]}: not known for this run"), None
+        return AlertReading(rule.label, name, State.UNKNOWN, f"{_HABITS[name]}: not known for this run"), None
     few = too_little(messages, n, min_runs=limits.min_runs, min_n=limits.min_n)
     if few or before is None:
-        return Reading(rule.label, name, State.UNKNOWN, f"{_HABITS[name]}: {few}"), None
+        return AlertReading(rule.label, name, State.UNKNOWN, f"{_HABITS[name]}: {few}"), None
     return _Habit(rule.label, now, before.value, before.n, messages), chance_of(now, before)
 
 
-def _share(evidence: Evidence, header: RunHeader, name: str) -> Estimate:
+def _share(evidence: AlertEvidence, header: RunHeader, name: str) -> Estimate:
     judge = evidence.summary(header).judge
     share: Estimate = Estimate(None, 0) if judge is None else getattr(judge, name)
     return share
 
 
-def _judged(name: str, habit: _Habit, p: float | None, evidence: Evidence) -> Reading:
+def _judged(name: str, habit: _Habit, p: float | None, evidence: AlertEvidence) -> AlertReading:
     by = (habit.now.value or 0.0) - habit.value
     if p is None:
-        return Reading(habit.rule, name, State.UNKNOWN, f"{_HABITS[name]}: cannot tell what is noise")
+        return AlertReading(habit.rule, name, State.UNKNOWN, f"{_HABITS[name]}: cannot tell what is noise")
     there = by > 0 and p < evidence.settings.max_p
-    return Reading(
+    return AlertReading(
         rule=habit.rule,
         subject=name,
         state=State.THERE if there else State.GONE,
@@ -339,12 +348,12 @@ def _judged(name: str, habit: _Habit, p: float | None, evidence: Evidence) -> Re
         how_much=f"{then_and_now(habit.value, habit.now.value or 0.0, 'share')} {both_n(habit.now.n, habit.n)}",
         significance=f"{p_text(p)} (adjusted for {len(_HABITS)} habits; earlier runs weighted by n)",
         look=("steelyard", "report", evidence.header.id),
-        level=Level.WARNING,
+        level=AlertLevel.WARNING,
         size=max(by, 0.0),
     )
 
 
-def latency_rises(rule: LatencyRise, evidence: Evidence) -> Iterator[Reading]:
+def latency_rises(rule: LatencyRise, evidence: AlertEvidence) -> Iterator[AlertReading]:
     """Whether answers take longer than under the same load before."""
 
     def value(run: RunHeader) -> Estimate:
@@ -355,7 +364,7 @@ def latency_rises(rule: LatencyRise, evidence: Evidence) -> Iterator[Reading]:
     yield _rise(rule, rule.metric, "s", [value(run) for run in runs], value(evidence.header), runs, look, evidence)
 
 
-def cost_rises(rule: CostRise, evidence: Evidence) -> Iterator[Reading]:
+def cost_rises(rule: CostRise, evidence: AlertEvidence) -> Iterator[AlertReading]:
     """Whether a call costs more than before."""
 
     name = "cost.total" if rule.metric == "cost" else rule.metric
@@ -378,8 +387,8 @@ def _rise(
     now: Estimate,
     runs: Sequence[RunHeader],
     look: tuple[str, ...],
-    evidence: Evidence,
-) -> Reading:
+    evidence: AlertEvidence,
+) -> AlertReading:
     before, limits = pooled(earlier), evidence.limits
     if now.value is None:
         return unknown(rule.label, "", f"{what}: not known for this run")
@@ -397,7 +406,7 @@ def _rise(
         return unknown(rule.label, "", f"{what}: {in_unit(now.value, unit)}, as calls timed out: it may be higher")
     since = f"than in {counted(before.runs, 'earlier run')}"
     spread = "" if before.spread is None else f"; they lie {difference(before.spread, unit).lstrip('+')} apart (SD)"
-    return Reading(
+    return AlertReading(
         rule=rule.label,
         subject="",
         state=State.THERE if there else State.GONE,

@@ -47,7 +47,7 @@ class NotHere(Exception):
 
 
 @frozen
-class RetryPolicy:
+class DeliveryTries:
     """How long delivery may take: a run is over, and somebody waits for its exit code."""
 
     tries: int = 4
@@ -62,7 +62,7 @@ class RetryPolicy:
 
 
 @frozen
-class Place:
+class ChannelContext:
     """Where a channel works: its environment, its folder, and where lines for people go."""
 
     env: Mapping[str, str]
@@ -123,7 +123,7 @@ _MOST_OF_ANSWER = 300
 _LONGEST_WAIT = 60.0
 
 
-def send_webhook(channel: Webhook, message: Message, place: Place, seconds: float) -> None:
+def send_webhook(channel: Webhook, message: Message, place: ChannelContext, seconds: float) -> None:
     """Send it; Undelivered when the other side does not take it."""
     address = place.secret(channel.url)
     if not address.startswith(("https://", "http://")):
@@ -181,7 +181,7 @@ _FOR_GOOD = 500
 """From this code on a server refuses permanently."""
 
 
-def send_mail(channel: Mail, message: Message, place: Place, seconds: float) -> str:
+def send_mail(channel: Mail, message: Message, place: ChannelContext, seconds: float) -> str:
     """Send it, and give a word on whoever was refused; Undelivered when the server takes it for nobody."""
     login = () if channel.user is None or channel.password is None else (channel.user, channel.password)
     words = [place.secret(name) for name in login]
@@ -259,7 +259,7 @@ def _refused(recipients: dict[str, tuple[int, bytes]]) -> str:
 _MOST_OF_OUTPUT = 300
 
 
-def send_to_command(channel: Command, message: Message, place: Place, seconds: float) -> None:
+def send_to_command(channel: Command, message: Message, place: ChannelContext, seconds: float) -> None:
     """Run it to its end; Undelivered when it cannot be run, takes too long or ends with another code than 0."""
     body = json.dumps(message.as_data(), allow_nan=False).encode("ascii")
     try:
@@ -278,7 +278,7 @@ def send_to_command(channel: Command, message: Message, place: Place, seconds: f
         raise Undelivered(f"exit code {code}{f': {note}' if note else ''}")
 
 
-def _run(channel: Command, place: Place, given: IO[bytes], text: IO[bytes], seconds: float) -> int:
+def _run(channel: Command, place: ChannelContext, given: IO[bytes], text: IO[bytes], seconds: float) -> int:
     # In a group of its own, so that what it starts can be ended with it.
     process = subprocess.Popen(  # noqa: S603 - the suite's own words, and no shell
         channel.argv,
@@ -301,7 +301,7 @@ def _run(channel: Command, place: Place, given: IO[bytes], text: IO[bytes], seco
 _GITHUB_SIGNS = {"error": "❌", "warning": "⚠️", "notice": "✅"}
 
 
-def send_to_github(message: Message, place: Place) -> None:
+def send_to_github(message: Message, place: ChannelContext) -> None:
     """Write annotations and the job summary; NotHere outside of GitHub Actions."""
     if not in_github(place.env):
         raise NotHere
@@ -367,8 +367,8 @@ def _path_and_query(value: str) -> str:
 
 def deliver(
     messages: Sequence[tuple[Channel, Message]],
-    place: Place,
-    retry_policy: RetryPolicy = RetryPolicy(),  # noqa: B008 - frozen
+    place: ChannelContext,
+    retry_policy: DeliveryTries = DeliveryTries(),  # noqa: B008 - frozen
 ) -> list[Delivered]:
     """What became of each message; nothing is ever raised, and it takes no longer than the patience lasts."""
     redact = _strict_redactor([channel for channel, _ in messages], place.env)
@@ -389,7 +389,7 @@ class _Job(threading.Thread):
     """One message on its way. A daemon: what hangs in a system call must not keep the process from ending."""
 
     def __init__(
-        self, channel: Channel, message: Message, place: Place, retry_policy: RetryPolicy, until: float
+        self, channel: Channel, message: Message, place: ChannelContext, retry_policy: DeliveryTries, until: float
     ) -> None:
         super().__init__(name=f"alert by {channel.kind}", daemon=True)
         self._channel, self._message, self._place = channel, message, place
@@ -430,7 +430,7 @@ class _Job(threading.Thread):
         return max(0.05, min(self._retry_policy.timeout, self._until - time.monotonic()))
 
 
-def _send(channel: Channel, message: Message, place: Place, seconds: float) -> str:
+def _send(channel: Channel, message: Message, place: ChannelContext, seconds: float) -> str:
     if isinstance(channel, Webhook):
         send_webhook(channel, message, place, seconds)
     elif isinstance(channel, Mail):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from steelyard.alerts.changes import cost_rises, judge_drifts, latency_rises, regressions
-from steelyard.alerts.evidence import Evidence, Level, Reading, State, same_signature, too_little
+from steelyard.alerts.evidence import AlertEvidence, AlertLevel, AlertReading, State, same_signature, too_little
 from steelyard.analysis.compare.findings import confusions_of, seen_in
 from steelyard.decide.gates import GateResult
 from steelyard.frozen import frozen
@@ -35,14 +35,14 @@ _MOST_CONFUSIONS = 5
 _INVALID, _SUSPECT = "invalid", "suspect"
 
 
-def failed_gates(rule: GateFailed, evidence: Evidence) -> Iterator[Reading]:
+def failed_gates(rule: GateFailed, evidence: AlertEvidence) -> Iterator[AlertReading]:
     """What became of every gate and criterion, and of those that are none any more."""
     results = {_gate_subject(gate): gate for gate in evidence.decision.gates if rule.secondary or not gate.secondary}
     look = ("steelyard", "gate", evidence.header.id)
     for subject, result in results.items():
         kind = "criterion" if result.name else "gate"
         says = "fails" if result.verdict is Verdict.FAIL else "holds"
-        yield Reading(
+        yield AlertReading(
             rule=rule.label,
             subject=subject,
             state=_STATES.get(result.verdict, State.UNKNOWN),
@@ -70,12 +70,12 @@ def _gate_sureness(result: GateResult) -> str:
     return f"n {value.n:,}{missing}, 95 % interval {low} to {high}"
 
 
-def invalid_runs(rule: RunInvalid, evidence: Evidence) -> Iterator[Reading]:
+def invalid_runs(rule: RunInvalid, evidence: AlertEvidence) -> Iterator[AlertReading]:
     """Whether the run is valid at all, and whether it looks like one."""
     header, look = evidence.header, ("steelyard", "report", evidence.header.id)
     invalid = header.verdict is Verdict.INVALID
     reasons = evidence.decision.reasons if invalid else ()
-    yield Reading(
+    yield AlertReading(
         rule=rule.label,
         subject=_INVALID,
         state=State.THERE if invalid else State.GONE,
@@ -85,7 +85,7 @@ def invalid_runs(rule: RunInvalid, evidence: Evidence) -> Iterator[Reading]:
         look=look,
     )
     if rule.suspect and not invalid:
-        yield Reading(
+        yield AlertReading(
             rule=rule.label,
             subject=_SUSPECT,
             state=State.THERE if header.suspect else State.GONE,
@@ -96,7 +96,7 @@ def invalid_runs(rule: RunInvalid, evidence: Evidence) -> Iterator[Reading]:
         )
 
 
-def new_findings(rule: NewFinding, evidence: Evidence) -> Iterator[Reading]:
+def new_findings(rule: NewFinding, evidence: AlertEvidence) -> Iterator[AlertReading]:
     """Codes that no earlier run has, and what became of those that were new."""
     runs, limits = evidence.window(), evidence.limits
     now = evidence.summary(evidence.header).overall
@@ -112,11 +112,11 @@ def new_findings(rule: NewFinding, evidence: Evidence) -> Iterator[Reading]:
         elif code in available or samples < rule.samples:
             continue
         elif few:
-            yield Reading(rule.label, code, State.UNKNOWN, f"whether {code} is new: {few}")
+            yield AlertReading(rule.label, code, State.UNKNOWN, f"whether {code} is new: {few}")
             continue
         else:
             state = State.THERE
-        yield Reading(
+        yield AlertReading(
             rule=rule.label,
             subject=code,
             state=state,
@@ -127,7 +127,7 @@ def new_findings(rule: NewFinding, evidence: Evidence) -> Iterator[Reading]:
             f" {counted(_conclusive(now), 'sample')}",
             significance=_never_before(len(runs), n),
             look=("steelyard", "report", evidence.header.id),
-            level=Level.WARNING,
+            level=AlertLevel.WARNING,
         )
 
 
@@ -141,7 +141,7 @@ def _conclusive(part: Slice) -> int:
     return part.n_conclusive
 
 
-def new_confusions(rule: NewConfusion, evidence: Evidence) -> Iterator[Reading]:
+def new_confusions(rule: NewConfusion, evidence: AlertEvidence) -> Iterator[AlertReading]:
     """What was taken for what it never was before, and what became of what was new."""
     store, header, limits = evidence.store, evidence.header, evidence.limits
     runs, look = evidence.window(), ("steelyard", "report", header.id)
@@ -150,7 +150,7 @@ def new_confusions(rule: NewConfusion, evidence: Evidence) -> Iterator[Reading]:
     waiting = {alert.content["subject"]: alert for alert in evidence.open_of(rule.label)}
     for subject, alert in waiting.items():
         samples = result.in_samples(int(subject, 16))
-        yield Reading(
+        yield AlertReading(
             rule=rule.label,
             subject=subject,
             state=State.THERE if samples else State.GONE,
@@ -158,18 +158,18 @@ def new_confusions(rule: NewConfusion, evidence: Evidence) -> Iterator[Reading]:
             how_much=f"in {counted(samples, 'sample')}",
             look=look,
             quotes=tuple((label, text) for label, text in alert.content["quotes"]),
-            level=Level.WARNING,
+            level=AlertLevel.WARNING,
         )
     few = too_little(runs, n, min_runs=limits.min_runs, min_n=limits.min_n)
     if few:
-        yield Reading(rule.label, "", State.UNKNOWN, f"whether a confusion is new: {few}")
+        yield AlertReading(rule.label, "", State.UNKNOWN, f"whether a confusion is new: {few}")
         return
     seen = seen_in(store, [run.id for run in runs]) | {int(subject, 16) for subject in waiting}
     fresh = result.unseen(seen, rule.samples)
     for number, item in enumerate(fresh[:_MOST_CONFUSIONS], start=1):
         left = len(fresh) - _MOST_CONFUSIONS
         more = f"; {left} more are new and not listed" if number == _MOST_CONFUSIONS and left > 0 else ""
-        yield Reading(
+        yield AlertReading(
             rule=rule.label,
             subject=f"{item.digest:016x}",
             state=State.THERE,
@@ -178,25 +178,27 @@ def new_confusions(rule: NewConfusion, evidence: Evidence) -> Iterator[Reading]:
             significance=_never_before(len(runs), n),
             look=look,
             quotes=(("expected", item.expected), ("got", item.got)),
-            level=Level.WARNING,
+            level=AlertLevel.WARNING,
         )
 
 
-def flag_rates(rule: FlagRate, evidence: Evidence) -> Iterator[Reading]:
+def flag_rates(rule: FlagRate, evidence: AlertEvidence) -> Iterator[AlertReading]:
     """Whether flags are raised more often than they may be."""
     flags = [component.name for component in evidence.components if component.kind == "flag"]
     asked = [rule.flag] if rule.flag else flags
     overall = evidence.summary(evidence.header).overall
     if not asked:
-        yield Reading(rule.label, "", State.UNKNOWN, "the suite has no judge with flags")
+        yield AlertReading(rule.label, "", State.UNKNOWN, "the suite has no judge with flags")
     yield from evidence.watched_no_more(rule.label, asked)
     for flag in asked:
         rate = overall[f"score.{flag}.rate"]
         if rate.value is None:
-            yield Reading(rule.label, flag, State.UNKNOWN, f"{flag}: no text of this run has a value for this flag")
+            yield AlertReading(
+                rule.label, flag, State.UNKNOWN, f"{flag}: no text of this run has a value for this flag"
+            )
             continue
         there = rate.value > rule.above + 1e-12
-        yield Reading(
+        yield AlertReading(
             rule=rule.label,
             subject=flag,
             state=State.THERE if there else State.GONE,
@@ -208,17 +210,17 @@ def flag_rates(rule: FlagRate, evidence: Evidence) -> Iterator[Reading]:
         )
 
 
-Looks = Callable[[Any, Evidence], Iterator[Reading]]
+Looks = Callable[[Any, AlertEvidence], Iterator[AlertReading]]
 
 
-def readings_of(evidence: Evidence) -> list[Reading]:
+def readings_of(evidence: AlertEvidence) -> list[AlertReading]:
     """What every rule says, rule by rule.
 
     Of an INVALID run only that is reported, and of a suspect one only that and the gates
     that fail. Nothing is recovered by either.
     """
     invalid, suspect = evidence.header.verdict is Verdict.INVALID, bool(evidence.header.suspect)
-    readings: list[Reading] = []
+    readings: list[AlertReading] = []
     for rule in evidence.rules:
         if isinstance(rule, RunInvalid):
             readings += _LOOKS[type(rule)](rule, evidence)
@@ -231,7 +233,7 @@ def readings_of(evidence: Evidence) -> list[Reading]:
     return readings
 
 
-def _watched_anew(rule: Rule, evidence: Evidence) -> Iterator[Reading]:
+def _watched_anew(rule: Rule, evidence: AlertEvidence) -> Iterator[AlertReading]:
     """The open alerts on changes that this run, read with another signature, can never say anything of.
 
     The runs before them are of the old signature: they would stay open for ever, and keep new ones from being raised.
@@ -246,7 +248,7 @@ def _watched_anew(rule: Rule, evidence: Evidence) -> Iterator[Reading]:
             continue
         subject = alert.content["subject"]
         why = f"{changed} has changed since, so the two cannot be compared; it is watched from now on"
-        yield Reading(rule.label, subject, State.NOT_WATCHED, f"{subject or rule.label}: {why}")
+        yield AlertReading(rule.label, subject, State.NOT_WATCHED, f"{subject or rule.label}: {why}")
 
 
 def _looks_back(rule: Rule) -> bool:
@@ -278,25 +280,27 @@ class Closing:
     """An open alert whose cause is gone, or is watched no more."""
 
     alert: AlertRecord
-    reading: Reading | None
+    reading: AlertReading | None
     """What the run shows now; None when nothing looks at it any more."""
     recovered: bool
     """True when the cause was looked for and is not there."""
 
 
 @frozen
-class Changes:
+class AlertChanges:
     """What a run changes about the alerts of its suite."""
 
-    raised: tuple[Reading, ...] = ()
-    still: tuple[tuple[AlertRecord, Reading], ...] = ()
+    raised: tuple[AlertReading, ...] = ()
+    still: tuple[tuple[AlertRecord, AlertReading], ...] = ()
     """Open before and still there: no second notice is sent."""
     closed: tuple[Closing, ...] = ()
-    unknown: tuple[Reading, ...] = ()
+    unknown: tuple[AlertReading, ...] = ()
     """What could not be decided, and why."""
 
 
-def changes_of(readings: Iterable[Reading], open_alerts: Sequence[AlertRecord], rules: Collection[str]) -> Changes:
+def changes_of(
+    readings: Iterable[AlertReading], open_alerts: Sequence[AlertRecord], rules: Collection[str]
+) -> AlertChanges:
     """What the readings of a run come to; `rules` are the labels of all rules that are declared now."""
     by_cause = {alert.cause: alert for alert in open_alerts}
     raised, still, closed, unknown = [], [], [], []
@@ -320,10 +324,10 @@ def changes_of(readings: Iterable[Reading], open_alerts: Sequence[AlertRecord], 
         for alert in open_alerts
         if alert.cause not in seen and alert.content.get("rule") not in rules
     ]
-    return Changes(tuple(raised), tuple(still), tuple(closed), tuple(unknown))
+    return AlertChanges(tuple(raised), tuple(still), tuple(closed), tuple(unknown))
 
 
-def _settled(reading: Reading, alert: AlertRecord | None) -> State:
+def _settled(reading: AlertReading, alert: AlertRecord | None) -> State:
     """The state; a change that has raised an alert is gone only when less than half of it is left."""
     if alert is None or reading.state is not State.GONE or reading.size is None:
         return reading.state

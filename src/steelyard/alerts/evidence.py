@@ -38,7 +38,7 @@ class State(StrEnum):
     """The figure does not exist any more: an open alert is closed without saying that it recovered."""
 
 
-class Level(StrEnum):
+class AlertLevel(StrEnum):
     """How severe an alert is, in GitHub's words."""
 
     ERROR = "error"
@@ -46,7 +46,7 @@ class Level(StrEnum):
 
 
 @frozen
-class Reading:
+class AlertReading:
     """The outcome of a rule for one cause in one run, in sentences that need no context."""
 
     rule: str
@@ -61,7 +61,7 @@ class Reading:
     """Words of the command that shows it."""
     quotes: tuple[tuple[str, str], ...] = ()
     """Labelled texts of models: data, to be fenced wherever they are shown."""
-    level: Level = Level.ERROR
+    level: AlertLevel = AlertLevel.ERROR
     size: float | None = None
     """How far the figure has moved, where it is a change of one; an alert that is open for it is closed only when less
     than half of it is left."""
@@ -81,25 +81,25 @@ class Reading:
         }
 
 
-_STORED = tuple(name for name in Reading.__match_args__ if name != "state")
+_STORED = tuple(name for name in AlertReading.__match_args__ if name != "state")
 
 
-def unknown(rule: str, subject: str, why: str) -> Reading:
+def unknown(rule: str, subject: str, why: str) -> AlertReading:
     """That cannot tell, and why."""
-    return Reading(rule, subject, State.UNKNOWN, why)
+    return AlertReading(rule, subject, State.UNKNOWN, why)
 
 
-def reading_from(data: dict[str, Any]) -> Reading:
+def reading_from(data: dict[str, Any]) -> AlertReading:
     """What an alert was raised with, from what the store keeps."""
     stored = {name: data[name] for name in _STORED}
     quotes = tuple((label, text) for label, text in data["quotes"])
     as_objects: dict[str, Any] = {
         "look": tuple(data["look"]),
         "quotes": quotes,
-        "level": Level(data["level"]),
+        "level": AlertLevel(data["level"]),
         "state": State.THERE,
     }
-    return Reading(**stored | as_objects)
+    return AlertReading(**stored | as_objects)
 
 
 _LOOKED_AT = 200
@@ -242,7 +242,7 @@ def both_n(now: int, before: int) -> str:
     return f"(n {now:,} now, {before:,} before)"
 
 
-class Evidence:
+class AlertEvidence:
     """A run that has ended, and what it is compared with; everything is read when it is asked for, and once."""
 
     def __init__(
@@ -264,13 +264,13 @@ class Evidence:
         """The alerts that are open for causes of a rule."""
         return [alert for alert in self._open.values() if alert.content.get("rule") == rule]
 
-    def watched_no_more(self, rule: str, subjects: Collection[str]) -> Iterator[Reading]:
+    def watched_no_more(self, rule: str, subjects: Collection[str]) -> Iterator[AlertReading]:
         """The open alerts of a rule on what this run, which is of the whole suite, does not have any more."""
         for alert in self.open_of(rule):
             subject = alert.content["subject"]
             if subject not in subjects:
                 why = f"{subject} does not exist any more, or no rule asks for it"
-                yield Reading(rule, subject, State.NOT_WATCHED, why)
+                yield AlertReading(rule, subject, State.NOT_WATCHED, why)
 
     def window(self, cause: str = "") -> list[RunHeader]:
         """The earlier runs that a cause is compared with, newest first.

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from steelyard import __version__
-from steelyard.alerts.evidence import Level, Reading
+from steelyard.alerts.evidence import AlertLevel, AlertReading
 from steelyard.frozen import frozen, values_of
 from steelyard.report.format import clipped, one_line, shortened, visible
 
@@ -19,7 +19,7 @@ _LONGEST = 600
 _LONGEST_SUBJECT = 150
 
 
-class Kind(StrEnum):
+class NoticeKind(StrEnum):
     """What a notice says of an alert."""
 
     RAISED = "raised"
@@ -33,15 +33,15 @@ class Kind(StrEnum):
 class Notice:
     """One alert as a message tells it."""
 
-    kind: Kind
+    kind: NoticeKind
     suite: str
     run_id: str
     """The run that shows it."""
-    reading: Reading
+    reading: AlertReading
     """What the alert was raised with."""
     since_run: str
     since_at: float
-    now: Reading | None = None
+    now: AlertReading | None = None
     """What the run that closed it shows; None when nothing looks at it any more."""
     alert: int | None = None
     """Its number in the store; None when it was not stored."""
@@ -49,7 +49,7 @@ class Notice:
     @property
     def closed(self) -> bool:
         """Whether the alert is over."""
-        return self.kind is not Kind.RAISED
+        return self.kind is not NoticeKind.RAISED
 
     @property
     def level(self) -> str:
@@ -59,7 +59,11 @@ class Notice:
     @property
     def title(self) -> str:
         """What it is about, on one line."""
-        before = {Kind.RAISED: "", Kind.RECOVERED: "RECOVERED: ", Kind.WITHDRAWN: "NO LONGER WATCHED: "}[self.kind]
+        before = {
+            NoticeKind.RAISED: "",
+            NoticeKind.RECOVERED: "RECOVERED: ",
+            NoticeKind.WITHDRAWN: "NO LONGER WATCHED: ",
+        }[self.kind]
         message = self.reading if self.now is None else self.now
         return before + one_line(message.what, _LONGEST)
 
@@ -154,7 +158,7 @@ def _block(notice: Notice, suite: str) -> str:
     return "\n".join(lines)
 
 
-def redacted(reading: Reading, redact: Callable[[str], str]) -> Reading:
+def redacted(reading: AlertReading, redact: Callable[[str], str]) -> AlertReading:
     """The reading with every secret redacted."""
     return replace(
         reading,
@@ -167,5 +171,5 @@ def redacted(reading: Reading, redact: Callable[[str], str]) -> Reading:
 
 def loudest_first(notices: Sequence[Notice]) -> list[Notice]:
     """Errors, then warnings, then what is over."""
-    order = [Level.ERROR.value, Level.WARNING.value, "notice"]
+    order = [AlertLevel.ERROR.value, AlertLevel.WARNING.value, "notice"]
     return sorted(notices, key=lambda item: order.index(item.level))

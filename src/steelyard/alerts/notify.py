@@ -6,10 +6,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from steelyard.alerts.channels import Delivered, Place, RetryPolicy, deliver, secret_redactor
-from steelyard.alerts.evaluate import Changes, Closing, changes_of, readings_of
-from steelyard.alerts.evidence import Evidence, Reading, reading_from
-from steelyard.alerts.notices import Kind, Message, Notice, loudest_first, redacted
+from steelyard.alerts.channels import ChannelContext, Delivered, DeliveryTries, deliver, secret_redactor
+from steelyard.alerts.evaluate import AlertChanges, Closing, changes_of, readings_of
+from steelyard.alerts.evidence import AlertEvidence, AlertReading, reading_from
+from steelyard.alerts.notices import Message, Notice, NoticeKind, loudest_first, redacted
 from steelyard.frozen import frozen
 from steelyard.loading.alerts import AlertSettings, Channel
 from steelyard.records import RunHeader
@@ -19,7 +19,7 @@ from steelyard.store.headers import is_partial
 from steelyard.store.logs import FAILED, AlertRecord, Delivery
 
 RAISED, CLOSED = "raised", "closed"
-_UNDER_WAY = 2 * RetryPolicy().in_all
+_UNDER_WAY = 2 * DeliveryTries().in_all
 """Seconds in which a notice without a recorded delivery may still be on its way from another process."""
 
 
@@ -77,26 +77,26 @@ def notice_of(alert: AlertRecord, run_id: str) -> Notice:
     """That an alert was raised, as a run finds it in the store."""
     reading = reading_from(alert.content)
     since = (alert.opened_run, alert.opened_run_at)
-    return Notice(Kind.RAISED, alert.suite_name, run_id, reading, *since, alert=alert.number)
+    return Notice(NoticeKind.RAISED, alert.suite_name, run_id, reading, *since, alert=alert.number)
 
 
 def _ending(alert: AlertRecord) -> Notice:
     """That an alert was closed, as the store keeps it."""
     ending = alert.ending or {}
     now = ending.get("now")
-    kind = Kind(ending.get("kind", Kind.RECOVERED))
+    kind = NoticeKind(ending.get("kind", NoticeKind.RECOVERED))
     notice = notice_of(alert, alert.closed_run or alert.seen_run)
     return replace(notice, kind=kind, now=None if now is None else reading_from(now))
 
 
 @frozen
-class Checked:
+class AlertCheck:
     """What a run changed about the alerts of its suite, and whether each notice was sent."""
 
     notices: tuple[Notice, ...]
     still: tuple[AlertRecord, ...]
     """Open before and still there: no second notice was sent."""
-    unknown: tuple[Reading, ...]
+    unknown: tuple[AlertReading, ...]
     """What could not be decided, and why."""
     messages: tuple[tuple[Channel, Message], ...]
     """What was sent, or would be."""
@@ -109,11 +109,11 @@ def check_run(
     store: Store,
     header: RunHeader,
     settings: AlertSettings,
-    place: Place,
+    place: ChannelContext,
     *,
     dry_run: bool = False,
-    retry_policy: RetryPolicy = RetryPolicy(),  # noqa: B008 - frozen
-) -> Checked:
+    retry_policy: DeliveryTries = DeliveryTries(),  # noqa: B008 - frozen
+) -> AlertCheck:
     """Hold a run against the rules, keep what it raises and closes, and tell every channel once.
 
     What a channel did not take before is sent to it again. With `dry_run`, and of a run that may not speak for its
@@ -121,7 +121,7 @@ def check_run(
     """
     not_kept = "a dry run" if dry_run else why_not_kept(store, header)
     open_alerts = store.alerts(header.suite_name)
-    evidence = Evidence(store, header, settings, open_alerts)
+    evidence = AlertEvidence(store, header, settings, open_alerts)
     changes = changes_of(readings_of(evidence), open_alerts, {rule.label for rule in evidence.rules})
     channels = settings.channels or ()
     teller = _Teller(store, header, secret_redactor(channels, place.env), keeps=not not_kept)
@@ -131,7 +131,7 @@ def check_run(
     if not not_kept and messages:
         delivered = deliver(messages, place, retry_policy)
         store.log_deliveries(list(_stored(messages, delivered)))
-    return Checked(
+    return AlertCheck(
         notices=tuple(notices),
         still=tuple(alert for alert, _ in changes.still),
         unknown=changes.unknown,
@@ -158,16 +158,16 @@ class _Teller:
     def __init__(self, store: Store, header: RunHeader, redact: SecretRedactor, *, keeps: bool) -> None:
         self._store, self._header, self._redact_secrets, self._keeps = store, header, redact, keeps
 
-    def notices(self, changes: Changes) -> list[Notice]:
+    def notices(self, changes: AlertChanges) -> list[Notice]:
         results = [self._raised(redacted(item, self._redact_secrets)) for item in changes.raised]
         results += [self._closed(item) for item in changes.closed]
         if self._keeps and changes.still:
             self._store.see_alerts([alert.number for alert, _ in changes.still], self._header.id)
         return loudest_first([item for item in results if item is not None])
 
-    def _raised(self, reading: Reading) -> Notice | None:
+    def _raised(self, reading: AlertReading) -> Notice | None:
         header = self._header
-        notice = Notice(Kind.RAISED, header.suite_name, header.id, reading, header.id, header.created_at)
+        notice = Notice(NoticeKind.RAISED, header.suite_name, header.id, reading, header.id, header.created_at)
         if not self._keeps:
             return notice
         retained = self._store.open_alert(header.suite_name, reading.cause, header.id, reading.as_data())
@@ -176,7 +176,7 @@ class _Teller:
     def _closed(self, closing: Closing) -> Notice | None:
         header, alert = self._header, closing.alert
         now = None if closing.reading is None else redacted(closing.reading, self._redact_secrets)
-        kind = Kind.RECOVERED if closing.recovered else Kind.WITHDRAWN
+        kind = NoticeKind.RECOVERED if closing.recovered else NoticeKind.WITHDRAWN
         ending = {"kind": kind.value, "now": None if now is None else now.as_data()}
         if self._keeps and not self._store.close_alert(alert.number, header.id, ending):
             return None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import field, replace
 
-from steelyard.auditing.cases import case_complaints, contained_truths, shared_inputs
+from steelyard.auditing.cases import case_complaints, contained_truths
+from steelyard.auditing.dependence import shared_inputs
 from steelyard.auditing.gates import Tried, for_sure_warnings, gate_complaints
 from steelyard.auditing.independence import identical_labelers, labels_in_prompt, labels_of_judge
 from steelyard.auditing.judge import (

@@ -26,8 +26,8 @@ from steelyard.stats.paired import SIGNIFICANT, least_p
 from steelyard.stats.sequential import BoundedMean
 from steelyard.store.sql import open_store
 from steelyard.suite.case import NONE, Case
-from steelyard.suite.mapping import slice_names
 from steelyard.suite.models import Criterion, SuiteModel
+from steelyard.suite.slices import slice_names
 from steelyard.wording import in_unit
 
 _OVERALL = ("pass_rate", "average", "median", "cases.passed", "checks.passed", "passed", "score")

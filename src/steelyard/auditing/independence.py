@@ -15,8 +15,9 @@ from steelyard.auditing.probes import ANSWERED
 from steelyard.errors import SuiteError
 from steelyard.frozen import frozen
 from steelyard.judging.ask import rules_judges
+from steelyard.judging.fence import Fence
 from steelyard.judging.judgement import JudgeReader
-from steelyard.judging.prompt import Fence, messages
+from steelyard.judging.prompt import messages
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.suite.case import Case
 from steelyard.suite.judge import JudgeModel

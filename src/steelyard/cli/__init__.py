@@ -5,30 +5,23 @@ A command's module is imported when it is called.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import gc
 import importlib
-import io
 import os
-import shlex
 import sys
-import tempfile
 import traceback
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any, NoReturn, TextIO
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 import click
 
 from steelyard import __version__
-from steelyard.errors import NO_MORE_FILES, UNFINISHED, SteelyardError
+from steelyard.cli.internal_errors import SYSTEM_ERRORS, internal_error_text, system_error_text
+from steelyard.cli.safe_output import safe_output
+from steelyard.errors import SteelyardError
 from steelyard.redact import learn_secrets, redact_known, secrets_in
-from steelyard.report.format import spelled_out
-from steelyard.report.render.github import harmless_log
 from steelyard.report.verdicts import INTERRUPTED
-
-# The group of commands. A command's module is imported only when it is called.
 
 COMMANDS = {
     "ab": "Decide between two systems, on a suite's cases or on users.",
@@ -127,154 +120,14 @@ def steelyard() -> None:
     """
 
 
-# Makes what commands print harmless, in one place: it quotes answers, and a terminal or CI log obeys some of them.
-
-
-_NO_READER = (errno.EPIPE, errno.EBADF, errno.EIO)
-"""Errors of a pipe, file or terminal that cannot be written to any more, or never could."""
-
-
-class SafeOutput(io.TextIOBase):
-    """A stream in front of another that is not a terminal. `unguarded` is that other one."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self.unguarded = stream
-        self._line = ""
-        """The part of the line being written that decides what may follow."""
-        # Whoever wants colours in a log gets them: what is foreign was spelled out before it was coloured.
-        self._keep = "\n\t\x1b" if os.environ.get("FORCE_COLOR") else "\n\t"
-
-    def write(self, text: str) -> int:
-        before = harmless_log(self._line)
-        whole = self._line + spelled_out(text, keep=self._keep)
-        with self._reader_may_leave():
-            self.unguarded.write(harmless_log(whole)[len(before) :])
-        line = whole.rpartition("\n")[2]
-        self._line = line if line.strip() in ("", ":") else "." + line[-2:]
-        return len(text)
-
-    def flush(self) -> None:
-        with self._reader_may_leave():
-            self.unguarded.flush()
-
-    @contextlib.contextmanager
-    def _reader_may_leave(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            # What is said on the way is no result: without room for it, the command goes on.
-            if error.errno not in _NO_READER and self.unguarded.fileno() != 2:
-                raise
-            os.dup2(os.open(os.devnull, os.O_WRONLY), self.unguarded.fileno())
-
-    def isatty(self) -> bool:
-        return False
-
-    def writable(self) -> bool:
-        return True
-
-    def fileno(self) -> int:
-        return self.unguarded.fileno()
-
-    @property
-    def encoding(self) -> str:  # type: ignore[override] # the base class has a variable
-        return self.unguarded.encoding
-
-    @property
-    def errors(self) -> str | None:  # type: ignore[override]
-        return self.unguarded.errors
-
-
-@contextlib.contextmanager
-def safe_output() -> Iterator[None]:
-    """Everything that is printed meanwhile is harmless; a terminal is left alone, since reports are safe for it."""
-    before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = (stream if stream.isatty() else SafeOutput(stream) for stream in before)
-    try:
-        yield
-    finally:
-        sys.stdout, sys.stderr = before
-
-
-def workflow_command(line: str) -> None:
-    """A command to the runner of a CI job. It reads standard error too; standard output stays the report's."""
-    print(line, file=getattr(sys.stderr, "unguarded", sys.stderr), flush=True)
-
-
-# The message for a defect of Steelyard itself: one line, what is safe, how to go on, where the rest is.
-
-_LONGEST_NAME = 80
 INTERNAL_ERROR = 70
 """EX_SOFTWARE of sysexits.h: no verdict has this code."""
 
 
-def internal_error_text(error: BaseException) -> str:
-    """The message; the full traceback is in a file, or in the message itself where a file would be lost."""
-    from steelyard.plugins import raised_in_words
-
-    notes = getattr(error, "__notes__", ())
-    unfinished = [note.removeprefix(UNFINISHED) for note in notes if note.startswith(UNFINISHED)]
-    lines = [f"steelyard: internal error: {raised_in_words(error)}"]
-    if unfinished:
-        lines += [f"The finished samples of run {unfinished[0]} are stored. Resume with:", f"  {_go_on(unfinished[0])}"]
-    else:
-        lines.append("Finished samples of all runs are stored.")
-    written = redact_known("".join(traceback.format_exception(error)))
-    place = None if os.environ.get("CI") else _file(written)
-    where = f"The full traceback is in {place}." if place else f"{written}\nThe full traceback is above."
-    return "\n".join([*lines, f"{where} This is a defect of Steelyard, not of your suite: please report it with that."])
-
-
-_OF_THE_SYSTEM = {
-    errno.ENAMETOOLONG: "the name is longer than the file system allows",
-    errno.ELOOP: "links lead in a circle",
-    errno.EACCES: "it is not yours to read or write",
-    errno.EPERM: "it is not yours to read or write",
-    errno.EROFS: "it is on a file system that is read-only",
-    errno.EDQUOT: "your quota on this file system is used up",
-    errno.EMFILE: NO_MORE_FILES,
-    errno.ENFILE: "the system has no more files to open",
-}
-"""What a file system or the system refuses, in words: no defect of Steelyard."""
-
-
-def system_error_text(error: OSError) -> str:
-    """What the system refused, for which file, and how to go on with a run that it ended."""
-    name = "" if error.filename is None else os.fsdecode(error.filename)
-    shown = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}... ({len(name):,} characters)"
-    notes = getattr(error, "__notes__", ())
-    unfinished = [note.removeprefix(UNFINISHED) for note in notes if note.startswith(UNFINISHED)]
-    resume = f". Finished samples are stored; resume with: {_go_on(unfinished[0])}" if unfinished else ""
-    return f"{f'{shown}: ' if name else ''}{_OF_THE_SYSTEM[error.errno or 0]}{resume}"
-
-
-def _go_on(run_id: str) -> str:
-    words = sys.argv[1:]
-    if words[:1] in (["run"], ["ci"]):
-        from steelyard.cli.output import same_command
-
-        return same_command(run_id)
-    if words[:1] in (["ab"], ["experiment"]) and "--resume" not in words:
-        words.append("--resume")
-    return shlex.join(["steelyard", *words])
-
-
-def _file(text: str) -> str | None:
-    """A file of this user's own with the text, beside the store of the working folder if there is one."""
-    from steelyard.store.sql import DEFAULT
-
-    folder = DEFAULT.parent if DEFAULT.parent.is_dir() else Path(tempfile.gettempdir())
-    try:
-        number, place = tempfile.mkstemp(prefix="internal-error-", suffix=".log", dir=folder)
-        with os.fdopen(number, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
-    except OSError:
-        return None
-    return place
-
-
 COMPLETE_VARIABLE = "_STEELYARD_COMPLETE"
 """With it a shell asks for the words that may come next."""
+
+
 WRONG_USAGE = 2
 
 
@@ -301,7 +154,7 @@ def main() -> None:
 
 def _refused_by_system(error: OSError) -> NoReturn:
     """End with a sentence on what the system refused; with the internal error that anything else is."""
-    if error.errno in _OF_THE_SYSTEM:
+    if error.errno in SYSTEM_ERRORS:
         _say(f"steelyard: {system_error_text(error)}")
     elif error.errno == errno.ENOSPC:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

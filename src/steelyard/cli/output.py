@@ -3,88 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import shlex
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli import workflow_command
 from steelyard.errors import StoreError, UsageError
 from steelyard.records import Verdict
-from steelyard.report.verdicts import INTERRUPTED, exit_code
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from steelyard.decide.baselines import Reference
     from steelyard.engine.plan import RunOptions
     from steelyard.report.document import Block, Document
     from steelyard.report.model import Report
-    from steelyard.report.render.github import Annotation
     from steelyard.results.shown import ShownResult
-    from steelyard.runner.run import Result
-    from steelyard.store.base import Store
     from steelyard.suite.models import SuiteModel
-
-
-# The GitHub job that a command runs in: what it shows beside the log, and what of the log it may obey.
-
-
-class GithubJob:
-    """A job, known by its environment; a file that it does not name is not written."""
-
-    def __init__(self, env: Mapping[str, str]) -> None:
-        self.root = Path(env.get("GITHUB_WORKSPACE") or ".")
-        """Of the repository: annotations name files from here."""
-        self._env = env
-
-    @contextlib.contextmanager
-    def deaf(self) -> Iterator[None]:
-        """Nothing that the system under test prints is a command to the runner."""
-        from steelyard.report.render.github import commands_off
-
-        off, on = commands_off()
-        workflow_command(off)
-        try:
-            yield
-        finally:
-            # On a line of its own, whatever the system under test left unfinished.
-            workflow_command(f"\n{on}")
-
-    def annotate(self, annotations: Iterable[Annotation]) -> None:
-        """Show annotations beside the lines of files."""
-        for annotation in annotations:
-            workflow_command(annotation.command)
-
-    def summarise(self, markdown: str) -> None:
-        """Add Markdown to the summary of the step."""
-        from steelyard.report.render.github import append_summary
-
-        with _message("the step summary"):
-            append_summary(markdown, self._env)
-
-    def give(self, outputs: dict[str, str]) -> None:
-        """Set outputs of the step."""
-        from steelyard.report.render.github import output_lines
-
-        if path := self._env.get("GITHUB_OUTPUT"):
-            with _message("the outputs of the step"), Path(path).open("a", encoding="utf-8", errors="replace") as file:
-                file.write(output_lines(outputs))
-
-
-@contextlib.contextmanager
-def _message(what: str) -> Iterator[None]:
-    """What cannot be written is only reported: the verdict must not depend on it."""
-    try:
-        yield
-    except OSError as error:
-        click.echo(f"note: {what} could not be written: {error.strerror or error}", err=True)
-
-
-# What a person sees: reports on the console, in files, JSON on demand.
 
 
 def print_json(data: Any) -> None:
@@ -200,74 +136,3 @@ def confirm(question: str, *, yes: bool) -> None:
         raise UsageError("confirmation needs a terminal: add --yes")
     if not yes:
         click.confirm(question, abort=True, err=True)
-
-
-# The end of every command that scores: the report, what to do next, and the exit code.
-
-
-def end_with(
-    store: Store,
-    result: Result,
-    *,
-    as_json: bool,
-    quiet: bool = False,
-    go_on: Sequence[str] | None = None,
-    reference: Reference | None = None,
-    allow_mismatch: bool = False,
-) -> int:
-    """Show the run, or its verdict alone when `quiet`, and give the exit code its verdict stands for.
-
-    `go_on` is the command that goes on with a run that was stopped; left out, the one that was given. `reference` is
-    the run that it was compared with.
-    """
-    from steelyard.results.operations import against_blocks, against_data, compare_with
-
-    stopped, header, report = result.stopped, result.header, result.report(store, brief=not as_json)
-    comparison = None if reference is None else compare_with(store, header, reference, allow_mismatch=allow_mismatch)
-    again = same_command(header.id) if go_on is None else shlex.join(go_on)
-    next_step = f"Next: {again}" if stopped is not None else _ask_again(report) if go_on is None else ""
-    if as_json:
-        from steelyard.report.run import data
-
-        print_json(data(report) | against_data(comparison))
-        if next_step and stopped is None and not quiet:
-            click.echo(next_step, err=True)
-    elif quiet:
-        print_verdict(report)
-    else:
-        against = against_blocks(comparison, reference.label if reference else "")
-        print_on_one_screen(report, against, next_step)
-    if stopped is not None:
-        click.echo(f"Not finished ({stopped}). Resume with:\n  {again}", err=True)
-    return INTERRUPTED if result.interrupted else exit_code(header.verdict)
-
-
-def _ask_again(report: Report) -> str:
-    """The command that asks again for what failed; "" when that helps nothing, or a scorer is to be fixed first."""
-    if report.header.rescored_from is not None or report.summary.n_scorer_errors > 0 or not _has_failed(report):
-        return ""
-    from steelyard.report.run import only_raised  # as `data` above
-
-    if only_raised(report):
-        return f"Next: fix the target, then {same_command()}"
-    return f"Next: {same_command(report.header.id, '--retry-failed')}"
-
-
-def _has_failed(report: Report) -> bool:
-    return report.header.verdict is Verdict.INVALID and bool(report.summary.failures)
-
-
-def same_command(run_id: str = "", how: str = "--resume") -> str:
-    """The command line as it was given, going on with the run: target and settings must be the same. Without a run,
-    the one that starts a new one."""
-    words = iter(sys.argv[1:])
-    retained = []
-    for word in words:
-        if word == "--retry-failed":
-            next(words, None)
-        elif word not in ("--resume", run_id) and not word.startswith(("--resume=", "--retry-failed=")):
-            retained.append(word)
-    return shlex.join(["steelyard", *retained, *([how, run_id] if run_id else [])])
-
-
-# Alerts after a run: whatever becomes of them, the run's exit code is its verdict's.

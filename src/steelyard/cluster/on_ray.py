@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from steelyard.cluster.pool import LARGEST_LEASE, SMALLEST_LEASE, Lost, Pool
-from steelyard.cluster.worker import Item, Report, Setup, Worker
+from steelyard.cluster.pool import LARGEST_LEASE, SMALLEST_LEASE, Lost, WorkerPool
+from steelyard.cluster.worker import LeaseItem, Report, Setup, Worker
 from steelyard.errors import MissingExtra, UsageError
 from steelyard.redact import redact_known
 from steelyard.suite.models import SuiteModel
@@ -49,7 +49,7 @@ _OWN_MEMORY = 80 * 2**20
 @contextmanager
 def workers_on(
     place: str, setups: Sequence[Setup], suite: SuiteModel, *, workers: int | None, concurrency: int, steady: bool
-) -> Iterator[Pool]:
+) -> Iterator[WorkerPool]:
     """A pool of workers for these setups of a suite, on a cluster that is left when this ends.
 
     `workers` is how many were asked for, `concurrency` how many calls may be under way at once in all of them; under a
@@ -69,7 +69,7 @@ def workers_on(
             scheduling_strategy="SPREAD",
         )
         new_link: Callable[[], _Actor] = lambda: _Actor(ray, actor.remote(tuple(setups), wants))  # noqa: E731
-        pool = Pool(new_link, n, wants, **({"gather": 0.0} if steady else {}))
+        pool = WorkerPool(new_link, n, wants, **({"gather": 0.0} if steady else {}))
         pool.room = lambda: _room(ray)
         yield pool
 
@@ -237,7 +237,7 @@ class _Actor:
         self.name, problem = await self._call("start")
         return problem
 
-    async def take(self, lease: list[Item]) -> None:
+    async def take(self, lease: list[LeaseItem]) -> None:
         await self._call("take", lease)
 
     async def results(self) -> tuple[list[Report], int]:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import field
 from typing import Any, Protocol
 
-from steelyard.cluster.worker import Answered, Ask, Broken, Item, Report, Scored, Work, scoring_of
+from steelyard.cluster.worker import Ask, Broken, LeaseItem, Report, Scored, Work, WorkerAnswer, scoring_of
 from steelyard.engine.pool import Task
 from steelyard.errors import SteelyardError, TargetFailure, UsageError
 from steelyard.frozen import slotted
@@ -44,14 +44,14 @@ class Lost(Exception):
     """A worker is gone; the text says what is known of it."""
 
 
-class Link(Protocol):
+class WorkerLink(Protocol):
     """One worker as the driver sees it. Every method raises Lost when it is gone."""
 
     name: str
 
     def start(self) -> Awaitable[str | None]: ...
 
-    def take(self, lease: list[Item]) -> Awaitable[None]: ...
+    def take(self, lease: list[LeaseItem]) -> Awaitable[None]: ...
 
     def results(self) -> Awaitable[tuple[list[Report], int]]: ...
 
@@ -76,7 +76,7 @@ class Job:
 class _Connected:
     """A worker that is there, and what it has in hand."""
 
-    link: Link
+    link: WorkerLink
     wants: int
     jobs: dict[int, Job] = field(default_factory=dict)
 
@@ -85,13 +85,15 @@ class _Connected:
         return self.wants - len(self.jobs)
 
 
-class Pool:
+class WorkerPool:
     """Workers that pull work: each says how much it wants to have in hand, and gets leases up to that.
 
     Completion and retries are decided here, and nothing counts that has not come back.
     """
 
-    def __init__(self, new_link: Callable[[], Link], workers: int, wants: int, *, gather: float = _GATHER) -> None:
+    def __init__(
+        self, new_link: Callable[[], WorkerLink], workers: int, wants: int, *, gather: float = _GATHER
+    ) -> None:
         self._new_link = new_link
         self._asked_for = workers
         self._wants = wants
@@ -111,7 +113,7 @@ class Pool:
         self._scheduled = False
         self._failed: SteelyardError | None = None
         self._first = asyncio.Event()
-        self._links: set[Link] = set()
+        self._links: set[WorkerLink] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._late: asyncio.Task[None] | None = None
 
@@ -183,7 +185,7 @@ class Pool:
 
     def _lease(self, worker: _Connected, jobs: list[Job]) -> None:
         worker.jobs.update((job.number, job) for job in jobs)
-        self._background(_send(worker, [Item(job.number, job.arm, job.work) for job in jobs]))
+        self._background(_send(worker, [LeaseItem(job.number, job.arm, job.work) for job in jobs]))
 
     async def _keep_worker(self) -> None:
         """One worker after another in one place, each until it is lost."""
@@ -220,7 +222,7 @@ class Pool:
         job = worker.jobs.get(report.number)
         if job is None:
             return
-        if isinstance(report, Answered) and job.answered is not None:
+        if isinstance(report, WorkerAnswer) and job.answered is not None:
             _resolve(job.answered, report.value)
             if isinstance(report.value, Response) and isinstance(job.work, Ask):
                 # From here on only its score is missing: the target is not asked again, whatever becomes of the worker.
@@ -311,7 +313,7 @@ class Pool:
             task.cancel()
 
 
-async def _send(worker: _Connected, lease: list[Item]) -> None:
+async def _send(worker: _Connected, lease: list[LeaseItem]) -> None:
     try:
         await worker.link.take(lease)
     except Lost:

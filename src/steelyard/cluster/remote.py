@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from copy import copy
 from typing import Any, NoReturn, Self
 
-from steelyard.cluster.pool import Job, Pool
+from steelyard.cluster.pool import Job, WorkerPool
 from steelyard.cluster.worker import Ask, Complete, LookAround, Scored
 from steelyard.engine.pool import Task
 from steelyard.engine.sample import Evaluation, ScoringThread
@@ -30,7 +30,7 @@ class RemoteScoring(ScoringThread):
 
     is_remote = True
 
-    def __init__(self, pool: Pool, arm: int) -> None:
+    def __init__(self, pool: WorkerPool, arm: int) -> None:
         super().__init__()
         self._pool = pool
         self._arm = arm
@@ -92,7 +92,7 @@ class RemoteTarget:
 
     grace = GRACE
 
-    def __init__(self, target: Target, pool: Pool, arm: int, scoring: RemoteScoring) -> None:
+    def __init__(self, target: Target, pool: WorkerPool, arm: int, scoring: RemoteScoring) -> None:
         self._target, self._pool, self._arm, self._scoring = target, pool, arm, scoring
         self._replays = getattr(target, "makes_no_calls", False)
         if hasattr(target, "gone"):
@@ -126,7 +126,7 @@ class RemoteTarget:
         return message
 
 
-def completed_by(pool: Pool, arm: int) -> Callable[[str, dict[str, Any], dict[str, Any] | None], Any]:
+def completed_by(pool: WorkerPool, arm: int) -> Callable[[str, dict[str, Any], dict[str, Any] | None], Any]:
     """How a judge that is a model is asked by workers: name, body and schema to its answer."""
 
     async def complete(member: str, body: dict[str, Any], schema: dict[str, Any] | None) -> Response:
@@ -147,7 +147,7 @@ class RemoteRecorded:
 
     ahead = 10
 
-    def __init__(self, pool: Pool, evaluator: Evaluator, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, pool: WorkerPool, evaluator: Evaluator, loop: asyncio.AbstractEventLoop) -> None:
         self._pool, self._evaluator, self._loop = pool, evaluator, loop
 
     def submit(self, tasks: Sequence[Task]) -> list[Future[list[Sample]]]:
@@ -168,7 +168,7 @@ class RemoteRecorded:
 
 
 @contextmanager
-def scored_by(pool: Pool, evaluator: Evaluator) -> Iterator[RemoteRecorded]:
+def scored_by(pool: WorkerPool, evaluator: Evaluator) -> Iterator[RemoteRecorded]:
     """Workers that score recorded answers."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="steelyard-workers", daemon=True)

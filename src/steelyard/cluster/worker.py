@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from steelyard import __version__
+from steelyard.engine.breaker import try_once
 from steelyard.engine.call import Caller
 from steelyard.engine.judges import Judges
-from steelyard.engine.limits import Pace, try_once
+from steelyard.engine.limits import Pace
 from steelyard.engine.pool import Task, evaluated
 from steelyard.engine.sample import ScoringThread
 from steelyard.errors import SteelyardError, TargetFailure, UsageError
@@ -141,7 +142,7 @@ Work = Ask | Task | Complete | LookAround
 
 
 @frozen
-class Item:
+class LeaseItem:
     """One piece of a lease: what is to be done for which arm, and the number to report it under."""
 
     number: int
@@ -150,7 +151,7 @@ class Item:
 
 
 @frozen
-class Answered:
+class WorkerAnswer:
     """What a call came to. Of the answer to an Ask, the score follows."""
 
     number: int
@@ -175,12 +176,12 @@ class Broken:
     message: str
 
 
-Report = Answered | Scored | Broken
+Report = WorkerAnswer | Scored | Broken
 
 
 def text_size(report: Report) -> int:
     """About how many characters the report holds."""
-    value = report.value if isinstance(report, Answered) else None
+    value = report.value if isinstance(report, WorkerAnswer) else None
     return 500 + (len(value.text) if isinstance(value, Response) else 0)
 
 
@@ -271,7 +272,7 @@ class Worker:
             return redact_known(raised_in_words(error))
         return None
 
-    async def take(self, lease: list[Item]) -> None:
+    async def take(self, lease: list[LeaseItem]) -> None:
         """Begin with all of it; what comes of it is in the results."""
         for item in lease:
             task = asyncio.create_task(self._do(item))
@@ -305,7 +306,7 @@ class Worker:
         self._reports.append(report)
         self._news.set()
 
-    async def _do(self, item: Item) -> None:
+    async def _do(self, item: LeaseItem) -> None:
         arm, work = self._arms[item.arm], item.work
         try:
             if isinstance(work, Ask):
@@ -314,13 +315,13 @@ class Worker:
                 self._report(await self._scoring.run(lambda: arm.score(item.number, work)))
             else:
                 answer: Coroutine[Any, Any, Any] = arm.complete(work) if isinstance(work, Complete) else arm.gone()
-                self._report(Answered(item.number, await answer))
+                self._report(WorkerAnswer(item.number, await answer))
         except Exception as error:  # noqa: BLE001 - whoever waits on the driver must be told
             self._report(Broken(item.number, redact_known(raised_in_words(error))))
 
     async def _ask(self, number: int, arm: _Arm, request: Request) -> None:
         answer = await arm.ask(request)
-        self._report(Answered(number, answer))
+        self._report(WorkerAnswer(number, answer))
         if isinstance(answer, Response):
             work = scoring_of(request, answer)
             self._report(await self._scoring.run(lambda: arm.score(number, work)))

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from steelyard.cli.github_job import GithubJob
 from steelyard.cli.options import FILE, refuse_quiet_and_verbose
-from steelyard.cli.output import GithubJob, print_json, print_on_one_screen, print_verdict, write_document
+from steelyard.cli.output import print_json, print_on_one_screen, print_verdict, write_document
 from steelyard.commands.run import alerts_before_run, asked_for, evaluate
 from steelyard.commands.run import run_command as run
 from steelyard.errors import Problem, SteelyardError, UsageError
@@ -73,7 +74,8 @@ class CiFiles:
         code: int,
     ) -> None:
         """Write every file, and tell the job."""
-        from steelyard.commands.ci_report import run_annotations, to_comment, troubles, why_moved
+        from steelyard.commands.ci_comment import to_comment, why_moved
+        from steelyard.commands.ci_report import run_annotations, troubles
         from steelyard.report.render.json import write_text
         from steelyard.report.render.junit import to_junit
         from steelyard.report.run import document
@@ -100,7 +102,8 @@ class CiFiles:
 
     def add_missing_problem(self, error: SteelyardError, job: GithubJob | None) -> None:
         """Say in every place what is wrong; the command ends with the error all the same."""
-        from steelyard.commands.ci_report import problem_annotations, problem_comment
+        from steelyard.commands.ci_comment import problem_comment
+        from steelyard.commands.ci_report import problem_annotations
         from steelyard.report.render.json import write_text
 
         comment = problem_comment(self.asked, error)
@@ -244,7 +247,7 @@ class _Done:
 
     def show(self, code: int, files: CiFiles, *, as_json: bool, quiet: bool) -> None:
         """Print the report and how the run compares."""
-        from steelyard.results.operations import against_blocks, against_data
+        from steelyard.results.gates import against_blocks, against_data
 
         if as_json:
             from steelyard.report.run import data
@@ -280,8 +283,8 @@ def _evaluate_and_compare(
     no_alerts: bool,
     **asked: Any,
 ) -> _Done:
+    from steelyard.results.comparisons import compare_with
     from steelyard.results.find import reference_of
-    from steelyard.results.operations import compare_with
     from steelyard.store.sql import open_store
 
     suite, options = asked_for(**asked)

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from steelyard.cli.attribution_options import ExplainOptions, explain_options
+from steelyard.cli.ending import end_with
 from steelyard.cli.options import (
     FILE,
-    ExplainOptions,
     Finite,
     JudgeChoice,
     against,
@@ -22,7 +23,6 @@ from steelyard.cli.options import (
     chosen_settings,
     completed,
     concurrency,
-    explain_options,
     judge_options,
     limit,
     max_inconclusive,
@@ -39,7 +39,6 @@ from steelyard.cli.options import (
 )
 from steelyard.cli.output import (
     confirm,
-    end_with,
     print_document,
     print_estimate,
     print_json,
@@ -72,7 +71,7 @@ def agree_to_cost(suite: SuiteModel, store: Store, earlier: RunHeader, *, yes: b
 
     UsageError without a terminal and without `yes`. Judges that are code cost nothing, and nobody is asked.
     """
-    from steelyard.judging.ask import estimate_cost
+    from steelyard.judging.cost_estimate import estimate_cost
     from steelyard.scoring.model_scorers import models_asked
     from steelyard.suite.prices import read_prices
 
@@ -91,7 +90,7 @@ def agree_to_cost(suite: SuiteModel, store: Store, earlier: RunHeader, *, yes: b
 
 
 def _prompt_lengths(suite: SuiteModel, judge: JudgeModel, store: Store, earlier: RunHeader) -> Iterator[int]:
-    from steelyard.judging.ask import prompt_characters
+    from steelyard.judging.cost_estimate import prompt_characters
     from steelyard.scoring.evaluate import Evaluator
 
     evaluator = Evaluator(suite)

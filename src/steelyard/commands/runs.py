@@ -60,7 +60,7 @@ def show_command(
     """
     from steelyard.report.build import shown_sample
     from steelyard.results.find import FoundRuns
-    from steelyard.targets.base import request_again
+    from steelyard.targets.stored_request import request_again
 
     with ExitStack() as opened:
         store, name = FoundRuns(store_url, opened).find(run)
@@ -127,7 +127,8 @@ def show_requests(suite: SuiteModel, options: RunOptions, *, as_json: bool) -> N
     from steelyard.engine.plan import Plan
     from steelyard.report import document as doc
     from steelyard.suite.case import cell_name
-    from steelyard.targets.base import TargetContext, asked_by, requests_by
+    from steelyard.targets.base import TargetContext
+    from steelyard.targets.stored_request import asked_by, requests_by
 
     plan, schema = Plan(suite, options.selection, options.repeats or suite.repeats), suite.answer.schema_data
     stored = asked_by(suite.target, plan.variants, TargetContext(suite.folder, schema))
@@ -276,7 +277,7 @@ def _print_table(runs: list[RunHeader], rates: Mapping[str, Estimate]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from steelyard.engine.process import state_of
+    from steelyard.engine.owner import state_of
     from steelyard.report.judge.run import judge_name
 
     models = any(_model(run) for run in runs)
@@ -339,7 +340,7 @@ def _verdict(run: RunHeader) -> str:
 
 
 def _row(run: RunHeader, rate: Estimate | None) -> dict[str, Any]:
-    from steelyard.engine.process import state_of
+    from steelyard.engine.owner import state_of
     from steelyard.report.judge.run import judge_name
     from steelyard.store.headers import answers_from, is_partial
 
@@ -416,7 +417,7 @@ def prune(keep: int, suite: str | None, dry_run: bool, yes: bool, store_url: str
 
 def _deleted(store: SqlStore, wanted: list[str], *, dry_run: bool, yes: bool, as_json: bool) -> dict[str, str]:
     """Say what deleting the runs does, do it once somebody agrees, and give what was left, with why."""
-    from steelyard.engine.process import state_of
+    from steelyard.engine.owner import state_of
     from steelyard.store.deletion import delete_runs, plan_deletion, unfinished_deletions
 
     store.notify(lambda text: click.echo(text, err=True))
@@ -510,7 +511,7 @@ def gate_command(
     RUN is a run's name, the beginning of it, LAST, LAST~1 for the one before, a baseline (@release), or a snapshot file
     (.json). Gates on a baseline are compared with what it stands for now.
     """
-    from steelyard.results.operations import gate
+    from steelyard.results.gates import gate
 
     options: dict[str, Any] = {"allow_mismatch": allow_mismatch, "without_contested": without_contested}
     sys.exit(show(gate(run, gates=gates, against=against, store=store_url, **options), as_json=as_json))

@@ -28,7 +28,7 @@ def copy(source: str, target: str, as_json: bool) -> None:
     in TO already is never changed. Ends with 2 when something was left out.
     """
 
-    from steelyard.engine.process import state_of
+    from steelyard.engine.owner import state_of
     from steelyard.store.copy import copy_store
     from steelyard.store.sql import open_store
 

@@ -8,15 +8,8 @@ from pathlib import Path
 
 import click
 
-from steelyard.cli.options import (
-    FILE,
-    AttributionOptions,
-    ExplainOptions,
-    as_json,
-    attribution_options,
-    explain_options,
-    store_url,
-)
+from steelyard.cli.attribution_options import AttributionOptions, ExplainOptions, attribution_options, explain_options
+from steelyard.cli.options import FILE, as_json, store_url
 from steelyard.cli.output import show
 from steelyard.errors import UsageError
 from steelyard.results.find import FoundRuns
@@ -77,7 +70,7 @@ def compare_command(
     else:
         explaining.refuse_beside(suite=suite, rejudge=rejudge)
     from steelyard.comparing.operations import compared_variants
-    from steelyard.results.operations import shown_comparison
+    from steelyard.results.comparisons import shown_comparison
 
     with ExitStack() as closing:
         runs = FoundRuns(store_url, closing)

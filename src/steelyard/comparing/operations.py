@@ -6,7 +6,8 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from steelyard.errors import UsageError
-from steelyard.results.operations import compared, run_of, shown_comparison, traced
+from steelyard.results.comparisons import compared, shown_comparison, traced
+from steelyard.results.operations import run_of
 from steelyard.results.run import Run, model_of
 from steelyard.results.shown import ShownResult
 

@@ -6,19 +6,17 @@ import asyncio
 import math
 import random
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from steelyard.engine.limits import Breaker, FailedCall, Pace, Ruling, is_transient, try_once
-from steelyard.engine.plan import Plan
-from steelyard.engine.writer import Completed
+from steelyard.engine.breaker import Breaker, FailedCall, is_transient, try_once
+from steelyard.engine.limits import Pace, Ruling
 from steelyard.errors import TargetFailure
-from steelyard.failures import readable
 from steelyard.frozen import slotted
 from steelyard.plugins import number
-from steelyard.records import CallResult, Failure, Sample, ScorerCall
+from steelyard.records import CallResult, Failure
 from steelyard.redact import SecretRedactor, learn_secrets
 from steelyard.suite.case import digest
 from steelyard.suite.files import unsendable
@@ -350,112 +348,3 @@ def _amount(value: float | None) -> float | None:
 def _entry(call_result: CallResult) -> dict[str, Any]:
     entry = {name: getattr(call_result, name) for name in _CACHED}
     return entry | {"made_at": call_result.started_at}
-
-
-# The calls of models that scored a sample, and what was paid for it.
-
-
-def scorer_calls(sample: Sample) -> list[ScorerCall]:
-    """What its scorers asked a model for."""
-    return [call for score in sample.scores if score.calls for call in score.calls]
-
-
-def model_calls(sample: Sample) -> list[CallResult]:
-    """The calls of its judges and of models that scorers asked."""
-    judged = () if sample.judgement is None else sample.judgement.calls
-    return [call.call_result for call in judged] + [call.call_result for call in scorer_calls(sample)]
-
-
-def own_cost(called: Called | None, since: float = 0.0) -> float | None:
-    """What the target's answer cost in a call since that moment; None when it was not asked, or nobody knows."""
-    asked = called is not None and not called.call_result.cached and called.call_result.started_at >= since
-    return called.call_result.cost if called is not None and asked else None
-
-
-def spent(sample: Sample, since: float = 0.0) -> float | None:
-    """What the answer and the models that scored it cost in calls since then; None when none was paid, or is known."""
-    calls = (sample.call_result, *model_calls(sample))
-    paid = [item for item in calls if not item.cached and item.started_at >= since]
-    costs = [item.cost for item in paid if item.cost is not None]
-    return sum(costs) if costs else None
-
-
-# The first calls of a run: when they all fail so that asking again cannot help, no more are made.
-
-_ENOUGH = 5
-_CURES = {
-    "http_401": "check the key: the environment variable that the suite names for it",
-    "http_403": "check what the key may be used for",
-    "http_404": "check the address and the name of the model",
-    "refused": "start the service, or correct its address",
-    "dns": "correct the name of the host",
-    "unreachable": "check the network and the address",
-    "tls": "check the certificate and the address",
-}
-"""By kind of failure that no further call will change, what will."""
-
-
-class FirstCalls:
-    """Holds back the first samples while all of them fail for good; a call that is answered lets them through."""
-
-    def __init__(self, plan: Plan, *, recorded: bool, cures: Mapping[str, str]) -> None:
-        """`recorded` says that the target only gives back what was answered before; `cures` are those that the caller
-        knows better."""
-        self._plan = plan
-        self._cures = {kind: cures.get(kind, cure) for kind, cure in _CURES.items()}
-        self._recorded = recorded
-        self._held: list[tuple[Completed, str, Failure]] = []
-        # In a small run the calls of all samples are soon under way: nothing is gained by a stop.
-        self.watching = plan.n > 2 * _ENOUGH
-        self.begun = 0
-        """Samples that are asked for, or were: where none is left, nothing is gained by a stop."""
-        self.why: str | None = None
-        """Why no further call can help, once that is known."""
-
-    def take(self, completed: Completed) -> list[Completed]:
-        """What is to be stored now."""
-        call = completed.sample.call_result
-        if not self.watching or call.cached or call.tries == 0 or (self._recorded and call.failure is not None):
-            return [completed]
-        hopeless = self._hopeless(completed.sample)
-        if hopeless is None or (self._held and self._held[0][1] != hopeless[0]):
-            return [*self.release(), *([] if self.why and hopeless else [completed])]
-        self._held.append((completed, *hopeless))
-        self.why = self.why or self._reason()
-        return []
-
-    def release(self) -> list[Completed]:
-        """What was held back; nothing of a run that was stopped by it: its calls are made again on `--resume`."""
-        self.watching = False
-        held, self._held = self._held, []
-        return [] if self.why else [completed for completed, _, _ in held]
-
-    def _hopeless(self, sample: Sample) -> tuple[str, Failure] | None:
-        """Who failed for good, and how; None when that cannot be said."""
-        if (failure := sample.call_result.failure) is not None:
-            return ("the system under test", failure) if failure.kind in self._cures else None
-        if sample.outcome.conclusive:
-            return None
-        judged = () if sample.judgement is None else sample.judgement.calls
-        failures = [(f"judge {call.member}", call.call_result.failure) for call in judged]
-        failures += [("the model that a scorer asks", call.call_result.failure) for call in scorer_calls(sample)]
-        return next(((who, item) for who, item in failures if item is not None and item.kind in self._cures), None)
-
-    def _reason(self) -> str | None:
-        samples = [completed.sample for completed, _, _ in self._held]
-        # What is not there may be so for one case or variant alone.
-        of_cases = any(failure.kind == "http_404" for _, _, failure in self._held)
-        cases = len({sample.case_id for sample in samples})
-        enough = len(samples) >= _ENOUGH and (not of_cases or cases >= min(_ENOUGH, self._plan.n_cases))
-        if (
-            self.begun >= self._plan.n
-            or not enough
-            or len({sample.variant for sample in samples}) < len(self._plan.variants)
-        ):
-            return None
-        _, who, failure = self._held[0]
-        cure = self._cures[failure.kind]
-        return (
-            f"{who}: {readable(failure.message)}; {cure} ({failure.kind}: the first {len(samples)} samples all"
-            " failed so, and asking again cannot help; --keep-going asks all the same)"
-        )

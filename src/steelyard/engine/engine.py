@@ -7,103 +7,39 @@ import contextlib
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import replace
-from itertools import chain, cycle, islice
+from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from steelyard.engine.call import Called, Caller, FirstCalls, model_calls, own_cost, spent
+from steelyard.engine.breaker import Breakers
+from steelyard.engine.call import Called, Caller
+from steelyard.engine.costs import model_calls, own_cost, spent
+from steelyard.engine.first_calls import FirstCalls
 from steelyard.engine.health import Health
-from steelyard.engine.limits import Breakers, Budget, Closed, Pace, Presence, Ruling
+from steelyard.engine.journal import TARGET, Journal
+from steelyard.engine.limits import Budget, Closed, Pace, Ruling
+from steelyard.engine.open_load import MOST_WAITING, Schedule
 from steelyard.engine.plan import Plan, Planned
 from steelyard.engine.pool import Scoring, Task
-from steelyard.engine.process import LoopLag, caught_signals, release_signals, shielded
+from steelyard.engine.presence import Presence
+from steelyard.engine.process import LoopLag, shielded
 from steelyard.engine.sample import Evaluation, ScoringThread
-from steelyard.engine.writer import TARGET, Completed, Counts, Journal, Progress, Writer
+from steelyard.engine.signals import caught_signals, release_signals
+from steelyard.engine.warm_up import WarmUp
+from steelyard.engine.writer import Completed, Counts, Progress, Writer
 from steelyard.errors import RunTaken, UsageError
 from steelyard.frozen import slotted
-from steelyard.records import CallResult, RunHeader, Sample, ScoringTime
+from steelyard.records import CallResult, Sample, ScoringTime
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.store.base import Store
-from steelyard.suite.models import Limits, SuiteModel
+from steelyard.suite.models import Limits
 from steelyard.suite.prices import DECLARE_PRICE
 from steelyard.suite.redaction import Redactor
-from steelyard.targets.base import Request, Target
+from steelyard.targets.base import Target
 
 if TYPE_CHECKING:
     from steelyard.engine.judges import Judges
 
-
-# Calls before the clock starts, for caches and models that load when they are first asked. Nothing of them is kept.
-
-_MOST_AT_ONCE = 8
-
-
-class WarmUp:
-    """`limits.warm_up` calls with the first cases, each made once and never from the cache; what they cost is paid.
-
-    A failure is counted in `failed` and ends nothing: the calls that count will tell.
-    """
-
-    def __init__(self, target: Target, limits: Limits, plan: Plan, budget: Budget) -> None:
-        self.width = min(limits.concurrency, limits.warm_up, _MOST_AT_ONCE)
-        """How many workers it takes."""
-        self.failed = 0
-        self._pace = Pace(self.width)
-        self._caller = Caller(target, limits.model_copy(update={"retries": 0}), self._pace, folder=plan.folder)
-        self._variant = plan.variants[0]
-        self._cases = islice(cycle(list(islice(plan.cases(), limits.warm_up))), limits.warm_up)
-        self._budget = budget
-
-    async def work(self) -> None:
-        """Make calls until all are made, or the run stops."""
-        for case in self._cases:
-            ask = Request(case.without_truth(), self._variant, 0, case.expected, case.private)
-            try:
-                call_result = (await self._caller.call(ask)).call_result
-            except Closed:
-                return
-            self._budget.pay(call_result.cost)
-            self.failed += call_result.failure is not None
-
-    def close(self) -> None:
-        """Start no further call."""
-        self._pace.close()
-
-
-# An open load: calls fall due at a fixed rate, whatever came back of those before them.
-
-_MOST_WAITING = 10_000
-"""Calls that may wait, for others to end or for their next try. Under an open load those after them are made when
-there is room, and were due all the same."""
-
-
-class Schedule:
-    """When each call is due: the first at once, each next one 1 / rate later."""
-
-    def __init__(self, rate: float, pace: Pace, clock: Callable[[], float] = time.perf_counter) -> None:
-        self._gap = 1 / rate
-        self._pace = pace
-        self._clock = clock
-        self._first = clock()
-        self._number = 0
-
-    async def next(self) -> float:
-        """Wait until the next call is due, and give that moment; at once when it is late. Closed when the run stops."""
-        due = self._first + self._number * self._gap
-        self._number += 1
-        # Also when it is late: the calls under way need their turn.
-        await self._pace.rest(max(0.0, due - self._clock()))
-        while self._pace.waiting >= _MOST_WAITING:
-            await self._pace.rest(0.01)
-        return due
-
-    def put_off(self, seconds: float) -> None:
-        """All that is still to come is due later: for waits that are not the system's fault."""
-        self._first += seconds
-
-
-# Runs a suite: asks for every sample of the plan, scores it, keeps it, and can be stopped and resumed anywhere.
 
 _MOST_BACKLOG = 2_000
 _CALLS_A_SPARE = 4
@@ -317,7 +253,7 @@ class Engine:
 
     def _ask_more(self, asks: Iterator[Planned], writer: Writer, group: asyncio.TaskGroup) -> bool:
         """Start a worker in the place of one whose call waits; False when nothing is left to ask."""
-        planned = next(asks, None) if self._may_go_on() and len(self._workers) < _MOST_WAITING else None
+        planned = next(asks, None) if self._may_go_on() and len(self._workers) < MOST_WAITING else None
         if planned is not None:
             self._set_to_work(group, self._worker(chain([planned], asks), writer))
         return planned is not None
@@ -536,48 +472,3 @@ class Engine:
         release_signals()
         for worker in list(self._workers):
             worker.cancel()
-
-
-# What is stored and reported of how a run went, besides its samples.
-
-
-def after_the_run(header: RunHeader, ending: Ending) -> RunHeader:
-    """The header with how it went: what warm-up and load came to, why it stopped before its end (Ctrl-C needs no
-    reason), what a retry cost, and that the system was gone."""
-    facts = header.options
-    load, retried = facts.load, facts.retried
-    if load is not None:
-        load = replace(
-            load,
-            warm_up_failed=ending.warm_up_failed or load.warm_up_failed,
-            held_up=load.held_up + ending.held_up,
-            loop_lag=load.loop_lag if ending.loop_lag is None else round(ending.loop_lag, 6),
-            scoring=ending.scoring or load.scoring,
-        )
-    facts = replace(
-        facts,
-        load=load,
-        stopped=None if ending.interrupted else ending.stopped,
-        broken=ending.broken or facts.broken,
-        retried=None if retried is None else replace(retried, spent=ending.spent),
-    )
-    return replace(header, options=facts)
-
-
-def worth_noting(ending: Ending, suite: SuiteModel, limits: Limits) -> Iterator[str]:
-    """What the person who ran it may want to change."""
-    if ending.held_up:
-        yield (
-            f"{ending.held_up:,} calls were due while {limits.concurrency:,} were in flight, and had to wait: their"
-            " latency counts from when they were due; raise --concurrency to send them in time"
-        )
-    if limits.max_cost is not None and ending.unpriced:
-        yield (
-            f"the spending limit of {limits.max_cost:g} does not count calls of the {suite.target.kind} target whose"
-            " answers state no cost"
-        )
-    if suite.answer.format == "text" and ending.health.all_objects:
-        yield (
-            "every answer is a JSON object, but the suite reads answers as plain text: if scorers need its fields,"
-            " add answer: {format: json}, then rescore"
-        )

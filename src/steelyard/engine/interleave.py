@@ -8,11 +8,13 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import field, replace
 from typing import Any
 
-from steelyard.engine.engine import Ending, Engine, Schedule
+from steelyard.engine.engine import Ending, Engine
 from steelyard.engine.limits import Closed, Pace
+from steelyard.engine.open_load import Schedule
+from steelyard.engine.other_suite import reading_of
 from steelyard.engine.plan import Planned, Turn
-from steelyard.engine.process import caught_signals, shielded
-from steelyard.engine.rescore import reading_of
+from steelyard.engine.process import shielded
+from steelyard.engine.signals import caught_signals
 from steelyard.engine.writer import Completed, Counts, Progress, Writer
 from steelyard.frozen import frozen, slotted
 from steelyard.records import Outcome, Sample
@@ -20,7 +22,7 @@ from steelyard.records import Outcome, Sample
 _OTHER_GONE = "the remaining samples are not run: the system of the other arm is gone"
 
 
-class Arm(Engine):
+class ArmEngine(Engine):
     """An engine that is handed its calls one by one, and shows every sample that it has scored."""
 
     def begin(self, progress: Progress, planned: int, seen: Callable[[Sample], None], *, resumed: bool) -> None:
@@ -123,7 +125,7 @@ class _Pair:
         return self.sums[1] / self.counts[1] - self.sums[0] / self.counts[0]
 
 
-class Pairs:
+class PairWatch:
     """Hands the difference of each case, or cluster, to `look` in the order drawn, once both arms have answered all.
 
     Not in the order in which answers come: slow cases may be of another kind. `look` says when enough was seen.
@@ -180,7 +182,9 @@ class Pairs:
 class Interleaved:
     """Two arms, asked in the order that `asks` gives."""
 
-    def __init__(self, arms: tuple[Arm, Arm], asks: Iterator[tuple[int, Planned]], width: int, rate: float | None):
+    def __init__(
+        self, arms: tuple[ArmEngine, ArmEngine], asks: Iterator[tuple[int, Planned]], width: int, rate: float | None
+    ):
         self._arms = arms
         self._asks = asks
         self._width = width
@@ -266,7 +270,7 @@ class Interleaved:
             arm.interrupt()
 
 
-class Together:
+class CommonProgress:
     """Shows the counts of two arms as one."""
 
     def __init__(self, progress: Progress) -> None:
@@ -296,7 +300,7 @@ class Together:
 
 @frozen
 class _Half:
-    both: Together
+    both: CommonProgress
     arm: int
 
     def update(self, counts: Counts, samples: Sequence[Sample] = ()) -> None:

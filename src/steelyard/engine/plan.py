@@ -18,8 +18,8 @@ from steelyard.frozen import frozen
 from steelyard.records import DrawnSample, ExperimentPlan, Load, RunFacts, RunHeader, RunState
 from steelyard.store.base import Store
 from steelyard.suite.case import MISSING, Case, canonical, compile_path, drawn_first, drawn_place
-from steelyard.suite.mapping import slice_names
 from steelyard.suite.models import Limits, SuiteModel, Variant
+from steelyard.suite.slices import slice_names
 from steelyard.suite.truth import in_no_case
 from steelyard.suite.values import OPEN_CONCURRENCY, Part, slice_path_problem
 from steelyard.suite.yaml import explain, unknown_key

@@ -26,9 +26,9 @@ from steelyard.records import (
     ScoringTime,
 )
 from steelyard.scoring.evaluate import Evaluated, Evaluator
-from steelyard.scoring.model_scorers import Wanted, looking_up
+from steelyard.scoring.model_scorers import NeededCall, looking_up
 from steelyard.suite.case import Case
-from steelyard.suite.mapping import sample_tags
+from steelyard.suite.slices import sample_tags
 
 _RESULT = tuple(name for name in Evaluated.__match_args__ if name in Sample.__match_args__)
 """The fields of a sample that scoring its answer gives."""
@@ -39,7 +39,7 @@ _LONGEST_REASON = 300
 class Evaluation:
     """One sample being scored. `to_judge` is not None while a judge still has to be asked."""
 
-    wanted: tuple[Wanted, ...] = ()
+    wanted: tuple[NeededCall, ...] = ()
     """What models have still to be asked for its scorers."""
 
     def __init__(

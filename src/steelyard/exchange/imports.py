@@ -18,11 +18,11 @@ import click
 from steelyard import __version__
 from steelyard.analysis.stored import summary_of
 from steelyard.engine.health import Health
-from steelyard.engine.process import free_lease, myself
+from steelyard.engine.owner import free_lease, myself
 from steelyard.engine.sample import Evaluation
 from steelyard.errors import RunNotFound, SnapshotError, SuiteError, UsageError
 from steelyard.frozen import frozen
-from steelyard.judging.evidence import complaint_check
+from steelyard.judging.complaints import complaint_check
 from steelyard.judging.judgement import JudgeReader
 from steelyard.judging.parse import AnswerParser
 from steelyard.loading.load import as_imported
@@ -53,9 +53,9 @@ from steelyard.suite.case import Case, digest
 from steelyard.suite.cases import ListCases, survey_cases
 from steelyard.suite.draft import Draft
 from steelyard.suite.judge import Member
-from steelyard.suite.mapping import sample_tags
 from steelyard.suite.models import EXPECT, SuiteModel, Variant
 from steelyard.suite.signature import signature
+from steelyard.suite.slices import sample_tags
 from steelyard.suite.truth import kept_with_a_run, without_truth
 from steelyard.suite.yaml import Located
 

@@ -52,7 +52,7 @@ class Held:
 
 
 @frozen
-class Arm:
+class ExperimentArm:
     """One side of an experiment."""
 
     header: RunHeader
@@ -73,7 +73,7 @@ class Arm:
 
 
 @frozen
-class Ruling:
+class CriteriaDecision:
     """The decision with every reason for it, what spoils it first."""
 
     decided: Decided
@@ -88,13 +88,13 @@ class Ruling:
 def rule(
     adopt: Sequence[str],
     reject: Sequence[str],
-    baseline: Arm,
-    candidate: Arm | None,
+    baseline: ExperimentArm,
+    candidate: ExperimentArm | None,
     comparison: Comparison | None,
     changed: Changed | None,
     *,
     allow_mismatch: bool = False,
-) -> Ruling:
+) -> CriteriaDecision:
     """What the experiment comes to: INVALID before anything else, then CANNOT TELL when the arms differ in more than
     the factor, then the criteria.
 
@@ -102,7 +102,7 @@ def rule(
     """
     broken = _why_invalid(baseline, candidate, comparison)
     if broken or candidate is None or comparison is None or changed is None:
-        return Ruling(Decided.INVALID, broken, changed=changed)
+        return CriteriaDecision(Decided.INVALID, broken, changed=changed)
     held = tuple(
         _held(text, asks, baseline, candidate, comparison)
         for asks, texts in (("adopt", adopt), ("reject", reject))
@@ -117,15 +117,17 @@ def rule(
     spoilt = _spoilt(changed)
     if spoilt and not allow_mismatch:
         alone = f"by the criteria alone: {decided.value} ({reasons[0]})"
-        return Ruling(Decided.CANNOT_TELL, (*spoilt, *doubts, alone), held, changed, decided)
+        return CriteriaDecision(Decided.CANNOT_TELL, (*spoilt, *doubts, alone), held, changed, decided)
     if doubts and decided is Decided.ADOPT:
         alone = f"by the criteria alone: {decided.value} ({reasons[0]})"
-        return Ruling(Decided.CANNOT_TELL, (*doubts, alone), held, changed, decided)
+        return CriteriaDecision(Decided.CANNOT_TELL, (*doubts, alone), held, changed, decided)
     in_spite = tuple(f"overridden: {why}" for why in (*spoilt, *doubts))
-    return Ruling(decided, (*reasons, *in_spite), held, changed, decided)
+    return CriteriaDecision(decided, (*reasons, *in_spite), held, changed, decided)
 
 
-def _why_invalid(baseline: Arm, candidate: Arm | None, comparison: Comparison | None) -> tuple[str, ...]:
+def _why_invalid(
+    baseline: ExperimentArm, candidate: ExperimentArm | None, comparison: Comparison | None
+) -> tuple[str, ...]:
     arms = (("the baseline", baseline), ("the candidate", candidate))
     matches = [f"{name} is INVALID: {arm.why_invalid}" for name, arm in arms if arm is not None and arm.why_invalid]
     if candidate is None:
@@ -143,7 +145,7 @@ def _spoilt(changed: Changed) -> tuple[str, ...]:
     return (f"{'; '.join(message)}: the difference cannot be attributed to the {changed.declared}",)
 
 
-def _held(text: str, asks: str, baseline: Arm, candidate: Arm, comparison: Comparison) -> Held:
+def _held(text: str, asks: str, baseline: ExperimentArm, candidate: ExperimentArm, comparison: Comparison) -> Held:
     word = comparison_word(text)
     if word is None:
         return _gate(text, asks, baseline, candidate)
@@ -154,7 +156,7 @@ def _held(text: str, asks: str, baseline: Arm, candidate: Arm, comparison: Compa
     return Held(text, asks, word_holds(word, headline.verdict.value), headline.sentence)
 
 
-def _gate(text: str, asks: str, baseline: Arm, candidate: Arm) -> Held:
+def _gate(text: str, asks: str, baseline: ExperimentArm, candidate: ExperimentArm) -> Held:
     """A gate on the candidate; to adopt it must hold in every slice it speaks of, to reject one is enough."""
     gate = parse_gate(text)
     scopes = [Scope(arm.summary, arm.summary.overall) for arm in (baseline, candidate)]
@@ -210,10 +212,10 @@ class ExperimentReport:
     file: str
     plan: str
     """The hash of the plan."""
-    baseline: Arm = field(metadata=HIDDEN)
-    candidate: Arm | None = field(metadata=HIDDEN)
+    baseline: ExperimentArm = field(metadata=HIDDEN)
+    candidate: ExperimentArm | None = field(metadata=HIDDEN)
     comparison: Comparison | None = field(metadata=HIDDEN)
-    ruling: Ruling = field(metadata=HIDDEN)
+    ruling: CriteriaDecision = field(metadata=HIDDEN)
     beforehand: bool = True
     """Whether both runs carry this very plan, stored before their first call."""
     notes: tuple[str, ...] = ()
@@ -305,6 +307,6 @@ def _decided(
     )
 
 
-def _arm(store: Store, name: str) -> Arm:
+def _arm(store: Store, name: str) -> ExperimentArm:
     header = store.run(name)
-    return Arm(header, summary_of(store, header))
+    return ExperimentArm(header, summary_of(store, header))

@@ -27,7 +27,7 @@ class Decided(StrEnum):
 
 
 @frozen
-class Check:
+class ValidityCheck:
     """One thing that must be so for the figures to mean anything, and whether it is."""
 
     name: str
@@ -60,7 +60,7 @@ class AbReport:
     """Reasons of the decision; the first one states it."""
     quality: Effect
     extra: tuple[Effect, ...]
-    checks: tuple[Check, ...]
+    checks: tuple[ValidityCheck, ...]
     test: str
     """The test that was read: sequential or fixed."""
     method: str
@@ -92,7 +92,7 @@ def decided_by(effect: Effect, same_within: float | None) -> Decided:
 
 
 def conclude(
-    checks: Sequence[Check],
+    checks: Sequence[ValidityCheck],
     quality: Effect,
     same_within: float | None,
     *,
@@ -115,10 +115,10 @@ def conclude(
     return decided, (TOO_FEW,) if quality.method == FEW_CARRY else ()
 
 
-def missing_alike(name: str, message: str, counts: Sequence[tuple[int, int]]) -> Check:
+def missing_alike(name: str, message: str, counts: Sequence[tuple[int, int]]) -> ValidityCheck:
     """Whether as many are missing in both arms; `counts` are those that are there and those that are missing."""
     p = independence_p(counts)
     if p is None or p >= MISMATCH:
-        return Check(name, message)
+        return ValidityCheck(name, message)
     sentence = f"{message} (p = {p:.1g}): samples missing in one arm only are not missing by chance"
-    return Check(name, sentence, fine=False, invalidates=True)
+    return ValidityCheck(name, sentence, fine=False, invalidates=True)

@@ -10,7 +10,7 @@ from steelyard.analysis.compare.pairing import ComparedRun, read_run
 from steelyard.analysis.compare.signatures import signed
 from steelyard.analysis.target import changed_part, target_changes, target_label
 from steelyard.decide.provenance import changed_in_words, run_before
-from steelyard.experiments.decision import AbReport, ArmFacts, Check, conclude, missing_alike
+from steelyard.experiments.decision import AbReport, ArmFacts, ValidityCheck, conclude, missing_alike
 from steelyard.experiments.effects import (
     FIXED,
     PASS_RATE,
@@ -90,20 +90,20 @@ def _evaluated(a: ComparedRun, b: ComparedRun, plan: AbPlan) -> _Evaluated:
     return _Evaluated(effect, tuple(item for item in results if item is not None), reading, ended, asked)
 
 
-def _checks(a: ComparedRun, b: ComparedRun, scored: _Evaluated) -> Iterator[Check]:
+def _checks(a: ComparedRun, b: ComparedRun, scored: _Evaluated) -> Iterator[ValidityCheck]:
     for side, run in (("A", a), ("B", b)):
         invalid = _is_none(run)
-        yield Check(f"arm {side} is valid", _reading_of(run), fine=not invalid, invalidates=invalid)
+        yield ValidityCheck(f"arm {side} is valid", _reading_of(run), fine=not invalid, invalidates=invalid)
         if run.header.suspect:
-            yield Check(f"arm {side} is not suspect", "; ".join(run.header.suspect), fine=False, confounds=True)
+            yield ValidityCheck(f"arm {side} is not suspect", "; ".join(run.header.suspect), fine=False, confounds=True)
     yield _availability(a, b)
     for part, words in _SCALES.items():
         if signed(a, part) != signed(b, part):
             sentence = f"{words} differs in B: two scales, which cannot be compared"
-            yield Check("both arms on one scale", sentence, fine=False, confounds=True)
+            yield ValidityCheck("both arms on one scale", sentence, fine=False, confounds=True)
     if scored.quality.n == 0:
         message = f"no case of {scored.quality.n_missing} is scored in both arms"
-        yield Check("pairs", message, fine=False, invalidates=True)
+        yield ValidityCheck("pairs", message, fine=False, invalidates=True)
 
 
 def _is_none(run: ComparedRun) -> bool:
@@ -123,7 +123,7 @@ def _reading_of(run: ComparedRun) -> str:
     return f"{message}, its gates: {run.header.verdict.value}"
 
 
-def _availability(a: ComparedRun, b: ComparedRun) -> Check:
+def _availability(a: ComparedRun, b: ComparedRun) -> ValidityCheck:
     """Whether as many cases lack a reading in both arms; what is of one case or cluster fails together, and is one."""
     counts = [_whole_and_lacking(run) for run in (a, b)]
     message = f"{'clusters' if a.columns.clusters else 'cases'} without a score: " + ", ".join(

@@ -12,7 +12,7 @@ import numpy as np
 
 from steelyard.decide.provenance import times, verdicts_in_words
 from steelyard.experiments.assignment import arm_of, is_exposed
-from steelyard.experiments.decision import AbReport, ArmFacts, Check, conclude, missing_alike
+from steelyard.experiments.decision import AbReport, ArmFacts, ValidityCheck, conclude, missing_alike
 from steelyard.experiments.effects import (
     BETTING,
     EXTRA,
@@ -84,7 +84,7 @@ def _plan_of(experiment: OnlineExperiment) -> dict[str, Any]:
     return experiment.part.model_dump(mode="json", exclude={"experiment", "about", "columns"})
 
 
-def _changed_plan(experiment: OnlineExperiment, earlier: Sequence[OnlineReading]) -> Iterator[Check]:
+def _changed_plan(experiment: OnlineExperiment, earlier: Sequence[OnlineReading]) -> Iterator[ValidityCheck]:
     """Says what differs from the plan by which results were read first; a fixed test is then of a size that was chosen
     after a look."""
     now = _plan_of(experiment)
@@ -94,7 +94,7 @@ def _changed_plan(experiment: OnlineExperiment, earlier: Sequence[OnlineReading]
         if changes and reading.n:
             message = f"changed after {reading.n:,} units were read on {day(reading.read_at)}: {'; '.join(changes)}"
             fixed = FIXED in (experiment.part.test, then.get("test"))
-            yield Check("plan as at the first look", message, fine=False, confounds=fixed)
+            yield ValidityCheck("plan as at the first look", message, fine=False, confounds=fixed)
             return
 
 
@@ -254,7 +254,7 @@ def _extra(experiment: OnlineExperiment, arms: _Arms, test: str) -> Iterator[Eff
             yield _by_blocks(empty, first, second, len(first) * sum(sizes), None, experiment.part.planned, None)
 
 
-def _online_checks(experiment: OnlineExperiment, outcomes: Outcomes, arms: _Arms) -> Iterator[Check]:
+def _online_checks(experiment: OnlineExperiment, outcomes: Outcomes, arms: _Arms) -> Iterator[ValidityCheck]:
     yield _ratio(experiment, arms)
     n = len(outcomes.units)
     strayed = [("units in one arm only", arms.n_both, "are in both arms, and left out")]
@@ -267,33 +267,35 @@ def _online_checks(experiment: OnlineExperiment, outcomes: Outcomes, arms: _Arms
         )
     for name, count, words in strayed:
         bad = count > _MOST_STRAYED * n
-        yield Check(name, f"{count:,} of {n:,} units {words}", fine=count == 0, invalidates=bad)
+        yield ValidityCheck(name, f"{count:,} of {n:,} units {words}", fine=count == 0, invalidates=bad)
     yield _missing(experiment, arms)
     repeated = sum(1 for unit in outcomes.units.values() if unit.rows > 1)
     rows = outcomes.n_rows - outcomes.n_not_exposed
     message = f"{rows:,} records of {n:,} units; of {repeated:,} with several the first outcome counts"
-    yield Check("one unit counts once", message)
+    yield ValidityCheck("one unit counts once", message)
     if 0 < outcomes.n_untimed < outcomes.n_timed + outcomes.n_untimed:
         message = f"{outcomes.n_untimed:,} outcomes have no time: the order of the file is used"
-        yield Check("order", message, fine=False)
+        yield ValidityCheck("order", message, fine=False)
     if outcomes.n_not_exposed:
-        yield Check("exposure", f"{outcomes.n_not_exposed:,} records of units that did not see their arm are left out")
+        yield ValidityCheck(
+            "exposure", f"{outcomes.n_not_exposed:,} records of units that did not see their arm are left out"
+        )
 
 
-def _ratio(experiment: OnlineExperiment, arms: _Arms) -> Check:
+def _ratio(experiment: OnlineExperiment, arms: _Arms) -> ValidityCheck:
     p = ratio_p(arms.n, experiment.shares)
     meant = " : ".join(f"{100 * share:g}" for share in experiment.shares)
     message = f"{arms.n[0]:,} and {arms.n[1]:,} units, meant as {meant}"
     if p is None:
-        return Check("sample ratio", f"{message}: nothing to test", fine=False, invalidates=True)
+        return ValidityCheck("sample ratio", f"{message}: nothing to test", fine=False, invalidates=True)
     bad = p < MISMATCH
     message = f"{message} (exact binomial, p = {p:.2g})"
     if bad:
         message = f"{message}: below {MISMATCH:g}, so units are assigned unevenly, or lost in one arm"
-    return Check("sample ratio", message, fine=not bad, invalidates=bad)
+    return ValidityCheck("sample ratio", message, fine=not bad, invalidates=bad)
 
 
-def _missing(experiment: OnlineExperiment, arms: _Arms) -> Check:
+def _missing(experiment: OnlineExperiment, arms: _Arms) -> ValidityCheck:
     counts = [(n - missing, missing) for n, missing in zip(arms.n, arms.missing, strict=True)]
     names = experiment.arms
     message = "without an outcome: " + ", ".join(

@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Field
 
 from steelyard.errors import Problem, SuiteError, UsageError
 from steelyard.experiments.assignment import Experiment
-from steelyard.experiments.plan import Part, experiment_draft
+from steelyard.experiments.plan import PlanPart, experiment_draft
 from steelyard.frozen import frozen, slotted
 from steelyard.suite.case import MISSING, Getter, compile_path, digest
 from steelyard.suite.draft import Draft
@@ -28,14 +28,14 @@ from steelyard.suite.yaml import listed, meant, shown
 Share = Annotated[float, BeforeValidator(share)]
 
 
-class SaltsPart(Part):
+class SaltsPart(PlanPart):
     """The two salts, where the experiment goes on with those of an older one."""
 
     exposure: str = Field(min_length=1, description="Decides who takes part.")
     arm: str = Field(min_length=1, description="Decides who gets which arm.")
 
 
-class OutcomePart(Part):
+class OutcomePart(PlanPart):
     """What is measured of a unit."""
 
     name: str = Field(default="outcome", min_length=1, description="What reports call it.")
@@ -45,7 +45,7 @@ class OutcomePart(Part):
     )
 
 
-class ColumnsPart(Part):
+class ColumnsPart(PlanPart):
     """Where in a record of outcomes each thing stands."""
 
     unit: str = Field(default="unit", description="Who it is: one user, session or request.")
@@ -59,7 +59,7 @@ class ColumnsPart(Part):
     latency: str = Field(default="latency", description="Seconds.")
 
 
-class OnlinePart(Part):
+class OnlinePart(PlanPart):
     """An online experiment."""
 
     experiment: str = Field(
@@ -147,7 +147,7 @@ _TRUE, _FALSE = ("1", "true", "yes"), ("0", "false", "no")
 
 
 @slotted
-class Mean:
+class OutcomeMean:
     """A mean of numbers that may be missing."""
 
     total: float = 0.0
@@ -176,8 +176,8 @@ class Unit:
     outcome: float | None = None
     row: int = 0
     """The record that its first outcome stands in."""
-    cost: Mean | None = None
-    latency: Mean | None = None
+    cost: OutcomeMean | None = None
+    latency: OutcomeMean | None = None
     """None where none was ever told: of a million units that is most of the memory."""
     earliest: float | None = None
     """The outcome that came first by its time, while nobody knows whether all have one."""
@@ -274,10 +274,10 @@ class _Reader:
             entry.arms = self._arms
         entry.rows += 1
         if numbers["cost"] is not None:
-            entry.cost = entry.cost or Mean()
+            entry.cost = entry.cost or OutcomeMean()
             entry.cost.add(numbers["cost"])
         if numbers["latency"] is not None:
-            entry.latency = entry.latency or Mean()
+            entry.latency = entry.latency or OutcomeMean()
             entry.latency.add(numbers["latency"])
         if (outcome := numbers["outcome"]) is not None:
             self._evaluate(entry, outcome, when)

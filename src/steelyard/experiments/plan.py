@@ -41,13 +41,13 @@ Texts = Annotated[list[str], BeforeValidator(_several)]
 Factor = Annotated[str, BeforeValidator(_factor)]
 
 
-class Part(BaseModel):
+class PlanPart(BaseModel):
     """A group of keys in the file of an experiment."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, populate_by_name=True)
 
 
-class ArmPart(Part):
+class ArmPart(PlanPart):
     """How one arm is run: what `steelyard run` takes under the same names. What is left out is as the suite says."""
 
     target: str | None = Field(default=None, description="One of the suite's targets, or a kind of target.")
@@ -72,7 +72,7 @@ class ArmPart(Part):
     )
 
 
-class CriteriaPart(Part):
+class CriteriaPart(PlanPart):
     """When the candidate is adopted, and when it is rejected."""
 
     adopt: Texts = Field(min_length=1, description="All of these must be met: better, not worse, or gates.")

@@ -6,7 +6,7 @@ from typing import Any
 
 from steelyard.analysis.compare.model import Comparison
 from steelyard.analysis.target import target_name
-from steelyard.experiments.criteria import Arm, ExperimentReport
+from steelyard.experiments.criteria import ExperimentArm, ExperimentReport
 from steelyard.experiments.decision import AbReport, Decided
 from steelyard.experiments.effects import Effect
 from steelyard.report import document as doc
@@ -93,7 +93,7 @@ def _about(report: ExperimentReport) -> list[tuple[str, str]]:
     return rows + [("Mind", note) for note in report.notes]
 
 
-def _arms(sides: list[Arm]) -> doc.Table:
+def _arms(sides: list[ExperimentArm]) -> doc.Table:
     """Both runs side by side: what was asked, how it ended and its main figures."""
     labels = [_facts(arm) for arm in sides]
     rows = [
@@ -102,7 +102,7 @@ def _arms(sides: list[Arm]) -> doc.Table:
     return doc.Table("Both arms", tuple(map(doc.words, ("", "Baseline", "Candidate")[: len(sides) + 1])), rows)
 
 
-def _facts(arm: Arm) -> dict[str, str]:
+def _facts(arm: ExperimentArm) -> dict[str, str]:
     header, overall, checks = arm.header, arm.summary.overall, arm.summary.checks
     return {
         "run": header.id,

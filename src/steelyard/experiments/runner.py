@@ -12,10 +12,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from steelyard.engine.engine import Ending, after_the_run, pace_of
+from steelyard.engine.after_run import after_the_run
+from steelyard.engine.engine import Ending, pace_of
 from steelyard.engine.health import Health
-from steelyard.engine.interleave import Arm, Interleaved, Pairs, Together
+from steelyard.engine.interleave import ArmEngine, CommonProgress, Interleaved, PairWatch
 from steelyard.engine.limits import Budget
+from steelyard.engine.owner import free_lease
 from steelyard.engine.plan import (
     DrawnPlan,
     RunOptions,
@@ -25,7 +27,7 @@ from steelyard.engine.plan import (
     require_same_signature,
     resumed_options,
 )
-from steelyard.engine.process import free_lease, in_own_loop
+from steelyard.engine.process import in_own_loop
 from steelyard.engine.sample import ScoringThread
 from steelyard.engine.writer import Progress, Silent, progress_of
 from steelyard.errors import UsageError
@@ -133,12 +135,12 @@ async def _drive(
 ) -> tuple[Ending, Ending]:
     watch = Watch(plan.same_within)
     judge = headers[0].description.judge
-    pairs = Pairs(
+    pairs = PairWatch(
         watch.add if plan.stop_early else lambda _: False,
         by_pass=plan.metric == PASS_RATE,
         mode=None if judge is None else judge.mode,
     )
-    limits, together = _shared_limits(made), Together(progress)
+    limits, together = _shared_limits(made), CommonProgress(progress)
     a, b = _arms(made, headers, store, limits)
     async with contextlib.AsyncExitStack() as opened:
         for item in made:
@@ -158,14 +160,16 @@ async def _drive(
             return await Interleaved((a, b), asks, width, limits.rate).run()
 
 
-def _seen_by(pairs: Pairs, arm: int) -> Any:
+def _seen_by(pairs: PairWatch, arm: int) -> Any:
     return lambda sample: pairs.seen(arm, sample)
 
 
-def _arms(made: tuple[Prepared, Prepared], headers: Headers, store: Store, limits: Limits) -> tuple[Arm, Arm]:
+def _arms(
+    made: tuple[Prepared, Prepared], headers: Headers, store: Store, limits: Limits
+) -> tuple[ArmEngine, ArmEngine]:
     pace, budget, scoring = pace_of(limits), Budget(limits.max_cost), ScoringThread()
     a, b = (
-        Arm(
+        ArmEngine(
             plan=item.plan,
             target=item.target,
             evaluator=Evaluator(item.suite),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from steelyard.judging.evidence import quoted
-from steelyard.judging.prompt import Fence
+from steelyard.judging.fence import Fence
 from steelyard.records import Finding, Remark
 from steelyard.suite.case import compile_path
 from steelyard.suite.judge import CONFIRMED, REBUTTED, UNANSWERED, JudgeModel

@@ -1,4 +1,4 @@
-"""Ask a judge, and what it will cost."""
+"""Asks the judges that are models: panels, judging repeats, asking again; and finds those that are code."""
 
 from __future__ import annotations
 
@@ -13,18 +13,17 @@ from typing import Any, Protocol, Self
 from steelyard.errors import SuiteError
 from steelyard.frozen import frozen
 from steelyard.judging.answers import asked_about, findings_to_answer, owed_remarks, problem_of, shown_findings
+from steelyard.judging.fence import new_fence
 from steelyard.judging.parse import AnswerParser
-from steelyard.judging.prompt import again, messages, new_fence
+from steelyard.judging.prompt import again, messages
 from steelyard.plugins import find_callable
 from steelyard.records import CallResult, Failure, Finding, JudgeCall
 from steelyard.redact import learn_secrets, secrets_in
 from steelyard.suite.case import Case
 from steelyard.suite.judge import JudgeModel, Member
-from steelyard.suite.prices import Prices, price_of
 from steelyard.targets.base import Response, TargetContext
-from steelyard.targets.chat import ChatConnection, ChatWire
-
-# Asks the judges that are models: panels, judging repeats, asking again; and finds those that are code.
+from steelyard.targets.chat_wire import ChatWire
+from steelyard.targets.model_address import ChatConnection
 
 _SEEDS_A_TURN = 1000
 """How far apart the seeds of two turns are: farther than anybody repeats a judging."""
@@ -35,13 +34,13 @@ RulesJudge = Callable[[str, Case, Mapping[str, Any]], Mapping[str, Any]]
 """A judge that is code: from text, case and metrics to the fields of the response."""
 
 
-class Asks(Protocol):
+class JudgeCaller(Protocol):
     """Makes a call as long as it is worth it; a failure is an attempt."""
 
     async def perform(self, send: Callable[[], Awaitable[Response]], seconds: float | None = None) -> CallResult: ...
 
 
-class Journal(Protocol):
+class PaidCalls(Protocol):
     """What has been paid for already for this text, by part; it outlives a kill."""
 
     def get(self, part: str) -> CallResult | None: ...
@@ -56,8 +55,8 @@ class _Question:
     text: str
     case: Case
     metrics: Mapping[str, Any]
-    caller_of: Callable[[str], Asks]
-    journal: Journal | None
+    caller_of: Callable[[str], JudgeCaller]
+    journal: PaidCalls | None
     findings: tuple[Finding, ...]
     """Those of scorers that the judge must answer."""
 
@@ -98,8 +97,8 @@ class Bench:
         text: str,
         case: Case,
         metrics: Mapping[str, Any],
-        caller_of: Callable[[str], Asks],
-        journal: Journal | None = None,
+        caller_of: Callable[[str], JudgeCaller],
+        journal: PaidCalls | None = None,
         findings: Iterable[Finding] = (),
     ) -> tuple[JudgeCall, ...]:
         """All calls about one text: for each model of the panel and each judging repeat one talk, in that order.
@@ -232,76 +231,3 @@ def _continued(text: list[dict[str, str]], answer: str, message: dict[str, str])
         return [*before, last | {"content": f"{last['content']}\n\n{message['content']}"}]
     shown = answer if len(answer) <= _MOST_ECHOED else answer[:_MOST_ECHOED] + " [...]"
     return [*text, {"role": "assistant", "content": shown}, message]
-
-
-# What it would take to ask the judges, before anybody is asked.
-
-CHARACTERS_A_TOKEN = 4
-"""A rule of thumb for English; other writing takes more tokens."""
-
-
-@frozen
-class CostEstimate:
-    """What judging would take if no answer had to be asked for again."""
-
-    texts: int
-    calls: int
-    tokens_sent: int
-    """Estimated from the length of the prompts."""
-    most_received: int | None
-    """Tokens; None when a judge has no limit of its own."""
-    least_cost: float | None
-    """For what is sent alone; None when a judge has no price."""
-    most_cost: float | None
-    """When every answer is as long as it may be; None when a judge has no price or no limit."""
-
-    def __str__(self) -> str:
-        """One line for whoever has to say yes."""
-        sent = f"about {self.tokens_sent:,} tokens sent (a token taken for {CHARACTERS_A_TOKEN} characters)"
-        received = "no limit on those received"
-        if self.most_received is not None:
-            received = f"at most {self.most_received:,} received"
-        return f"{self.texts:,} texts, at least {self.calls:,} calls, {sent}, {received}; {self._price()}"
-
-    def _price(self) -> str:
-        if self.least_cost is None:
-            return "price unknown"
-        if self.most_cost is None:
-            return f"price at least about {self.least_cost:.4g}"
-        return f"price about {self.least_cost:.4g} to {self.most_cost:.4g}"
-
-
-def prompt_characters(
-    judge: JudgeModel, text: str, case: Case, metrics: Mapping[str, Any], findings: Iterable[Finding] = ()
-) -> int:
-    """How long the prompt about one text is; 0 when a template cannot be filled from the case, so nothing is sent."""
-    fence, owed = new_fence(text), findings_to_answer(judge, findings)
-    try:
-        prompt = messages(asked_about(judge, owed), text, case, metrics, fence, shown_findings(judge, owed, fence))
-    except SuiteError:
-        return 0
-    return sum(len(message["content"]) for message in prompt.messages)
-
-
-def estimate_cost(judge: JudgeModel, prompt_lengths: Iterable[int], prices: Prices | None = None) -> CostEstimate:
-    """What asking every model of the panel takes; `prompt_lengths` gives `prompt_characters` of each text."""
-    lengths = [length for length in prompt_lengths if length]
-    connections = [member.settings for member in judge.members if member.is_model]
-    tokens_each = sum(lengths) * judge.repeats / CHARACTERS_A_TOKEN
-    calls_each = len(lengths) * judge.repeats
-    model_prices = [price for connection in connections if (price := price_of(connection, prices or {}))]
-    limits = [connection.max_tokens for connection in connections]
-    priced, limited = len(model_prices) == len(connections), None not in limits
-    least = sum(tokens_each * price.input for price in model_prices) / 1_000_000 if priced else None
-    most = None
-    if least is not None and limited:
-        received = sum(calls_each * limit * price.output for limit, price in zip(limits, model_prices, strict=True))
-        most = least + received / 1_000_000
-    return CostEstimate(
-        texts=len(lengths),
-        calls=calls_each * len(connections),
-        tokens_sent=round(tokens_each * len(connections)),
-        most_received=calls_each * sum(limits) if limited else None,
-        least_cost=least,
-        most_cost=most,
-    )

@@ -1,221 +1,19 @@
-"""Quotes and complaints of a judge, checked against the text."""
+"""The quotes in what a judge wrote as evidence, each with the dimensions it speaks for."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
-from itertools import islice
-from pathlib import Path
 from typing import Any, Final
 
 from steelyard.frozen import frozen
-from steelyard.judging.parse import bare_name, loose_name
-from steelyard.plugins import checked_call, find_callable, place_of
-from steelyard.records import Claim, Finding, Remark
-from steelyard.suite.case import Case, compile_path
-from steelyard.suite.judge import Evidence, JudgeModel, Rubric
-
-# What a judge complains of, compared with what it judged: complaints that are wrong are counted and not believed.
-
-
-@frozen
-class Checked:
-    """What a suite's own check makes of a judge's answer."""
-
-    response: Mapping[str, Any]
-    """As much of the answer as bears checking."""
-    findings: tuple[Finding, ...] = ()
-    """The errors of the system under test that it amounts to, each with a code that the suite lists."""
-    contradictions: tuple[str, ...] = ()
-    """What the judge said and what was judged shows to be wrong, a sentence each."""
-    claims: tuple[Claim, ...] = ()
-    """What the answer claims with a confidence, and whether the judge lets it stand; for answers without a truth."""
-    self_contradictions: tuple[str, ...] = ()
-    """Where the judge's scores do not fit the errors that it lists itself, a sentence each."""
-
-
-ComplaintCheck = Callable[[Mapping[str, Any], str, Case, Mapping[str, Any]], Checked]
-"""From answer, text, case without labels, and metrics to what of the answer bears checking."""
-
-
-def complaint_check(judge: JudgeModel, folder: Path) -> ComplaintCheck | None:
-    """The judge's check, looked up in the suite's folder first; None when it has none, UsageError when it is gone."""
-    given = judge.check
-    check: ComplaintCheck | None = find_callable(given, folder, "judge.check") if isinstance(given, str) else given
-    return check
-
-
-def check_complaints(
-    check: ComplaintCheck, response: Mapping[str, Any], text: str, case: Case, metrics: Mapping[str, Any]
-) -> tuple[Checked, tuple[Remark, ...]]:
-    """What of the answer bears checking, and a remark on the judge for each thing that does not.
-
-    The findings gain nothing: what a judge names is scored by its scores. UserCodeError when the check raises or
-    returns something else.
-    """
-    who = f"the check {place_of(check)} of the judge"
-    checked: Checked = checked_call(who, check, response, text, case, metrics, returns=Checked)
-    findings = tuple(replace(finding, gain=0.0) if finding.gain else finding for finding in checked.findings)
-    remarks = [Remark("CONTRADICTION", "", contradiction) for contradiction in checked.contradictions]
-    remarks += [Remark("SELF_CONTRADICTION", "", contradiction) for contradiction in checked.self_contradictions]
-    return replace(checked, findings=findings), tuple(remarks)
-
-
-# Texts made comparable: whether a quote stands in a text when case, spacing, marks and emphasis are not regarded.
-
-# Each pattern begins with a literal or one set of characters, which is what a long text is searched for quickly.
-_SHOWN_UNSEEN = re.compile(r"<[uU]\+[0-9a-fA-F]{4,6}>")
-_UNDERSCORES = re.compile(r"(?<!_)_++(?!\w)|(?<!\w)_+")
-_LINE_MARKS = re.compile(r"\n[ \t]*(?:#{1,6}[ \t]|>[ \t]?|[-+•][ \t])+")
-_MARKS: Final = dict.fromkeys('"‘’‚‛“”„‟«»‹›´′″「」『』', "'") | dict.fromkeys("‐‑‒–—―−", "-")
-# One search for all of them: emphasis and unseen signs, which go, and marks and dashes, which become one kind.
-_SIGNS = re.compile(
-    "[*`~\\\\\xad\u034f\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
-    + "".join(_MARKS)
-    + "]"
-)
-_DASH_AND_MORE = re.compile("-[- ]+")
-_BEFORE_PERCENT = re.compile(r"(?<=[0-9]) (?=%)")
-# A word that was cut at the end of a line, and items of a list: both may be quoted as one line of prose.
-_CUT_WORD = re.compile(r"(?<=[^\W\d_])[-\u2010\xad][ \t]*\r?\n[ \t]*(?=[^\W\d_])")
-_LIST_ITEM = re.compile(r"\r?\n[ \t]*+(?:[-+*•]|[0-9]{1,2}[.)])[ \t]+")
-# `[T]he choice`: a letter that the quote writes large or small where the text does not.
-_OTHER_CASE = re.compile(r"(?<!\w)\[(\w)\](?=\w)")
-_ELLIPSIS = re.compile(r"\s*[\[(]?\s*(?:\.\s?){3,}[\])]?\s*")
-_WORDS = re.compile(r"\w\S*")
-_NEGATION = re.compile(
-    r"(?<!\w)(?:not|no|never|none|nor|neither|nobody|nothing|nowhere|without|cannot|hardly|nicht|nie|niemals|kein\w*|"
-    r"nichts|niemand|weder|ohne|pas|jamais|rien|sans|nunca|nada|sin)(?!\w)|n't(?!\w)"
-)
-_SENTENCE_END = re.compile(r"[.!?](?=[\s')\]]|$)")
-_LONGEST_LEFT_OUT: Final = 400
-"""Signs before the next part that are looked through: no sentence that is worth quoting is longer."""
-_MOST_PLACES: Final = 64
-"""Of one part of a quote with gaps: a text of nothing but the same word must cost little."""
-_ENDS: Final = " .,;:!?'()[]{}-…/|"
-# Writing without spaces between words: a quote may begin and end anywhere in it.
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
-
-
-def plain(text: str) -> str:
-    """The text without regard to case, spacing, kind of quotation mark and dash, Markdown emphasis, unseen signs."""
-    text = _LINE_MARKS.sub("\n", f"\n{text}")
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
-    text = _SIGNS.sub(_one_kind, text)
-    if "<" in text:
-        text = _SHOWN_UNSEEN.sub("", text)
-    if "_" in text:
-        text = _UNDERSCORES.sub("", text)
-    text = " ".join(text.casefold().split())
-    if "-" in text:
-        text = _DASH_AND_MORE.sub("-", text).replace(" -", "-")
-    if "%" in text:
-        text = _BEFORE_PERCENT.sub("", text)
-    return text
-
-
-def _one_kind(sign: re.Match[str]) -> str:
-    return _MARKS.get(sign[0], "")
-
-
-@lru_cache(maxsize=64)
-def readings_of(text: str) -> tuple[str, ...]:
-    """The ways to read a text that is quoted from, made comparable; most texts have one.
-
-    A hyphen at the end of a line may belong to the word or not, and items of a list may be quoted with commas between
-    them or without. Remembered: one text is looked through for the quotes of many votes.
-    """
-    written = [text]
-    if _CUT_WORD.search(text):
-        written.append(_CUT_WORD.sub("", text))
-    for entry in written[:]:
-        *items, last = _LIST_ITEM.split(entry)
-        written += [", ".join([*(item.rstrip(" \t.,;") for item in items), last])] if items else []
-    return tuple(dict.fromkeys(plain(item) for item in written))
-
-
-def n_words(text: str) -> int:
-    """How many words a text has; in writing without spaces two signs count as one."""
-    if text.isascii():
-        return len(_WORDS.findall(text))
-    signs = len(_UNSPACED.findall(text))
-    words = sum(any(sign.isalnum() for sign in word) for word in _UNSPACED.sub(" ", text).split())
-    return words + (signs + 1) // 2
-
-
-class Quote:
-    """A quote made comparable. One with an ellipsis is found when its parts are, in order."""
-
-    __slots__ = ("_parts", "_whole", "words")
-
-    def __init__(self, text: str) -> None:
-        comparable = plain(_OTHER_CASE.sub(r"\1", text))
-        self._whole = comparable.strip(_ENDS)
-        parts = _ELLIPSIS.split(comparable) if ".." in comparable or ". ." in comparable else [comparable]
-        self._parts = [end for part in parts if (end := part.strip(_ENDS))]
-        self.words = max((n_words(part) for part in self._parts), default=0)
-        """Of the longest part: single words with gaps between them quote nothing."""
-
-    def stands_in(self, readings: Iterable[str]) -> bool:
-        """True when the quote is in one of the readings of a text, at the edges of words."""
-        return bool(self._whole) and any(self._result(reading) for reading in readings)
-
-    def _result(self, text: str) -> bool:
-        if next(_places(self._whole, text, 0), None) is not None:
-            return True
-        if len(self._parts) < 2:
-            return False
-        ends = [end for _, end in islice(_places(self._parts[0], text, 0), _MOST_PLACES)]
-        for part in self._parts[1:]:
-            if not ends:
-                return False
-            # The nearest end before a part leaves out the least, and so hides the least.
-            ends = [
-                end
-                for start, end in islice(_places(part, text, ends[0]), _MOST_PLACES)
-                if not _turns_around(text[max(ends[bisect_right(ends, start) - 1], start - _LONGEST_LEFT_OUT) : start])
-            ]
-        return bool(ends)
-
-
-def _turns_around(left_out: str) -> bool:
-    """True when the words that an ellipsis leaves out hold the "not" of the sentence that goes on after it.
-
-    A "not" in a sentence before that is no matter: whoever quotes only the later words leaves it out as well.
-    """
-    begins = 0
-    for end in _SENTENCE_END.finditer(left_out):
-        begins = end.end()
-    return _NEGATION.search(left_out, begins) is not None
-
-
-def _places(part: str, text: str, start: int) -> Iterator[tuple[int, int]]:
-    """Where the part begins and ends in the text, at the edges of words."""
-    at = text.find(part, start)
-    while at >= 0:
-        end = at + len(part)
-        if not _inside_word(text, at) and not _inside_word(text, end):
-            yield at, end
-        at = text.find(part, at + 1)
-
-
-def _inside_word(text: str, at: int) -> bool:
-    if not 0 < at < len(text):
-        return False
-    before, after = text[at - 1], text[at]
-    if _UNSPACED.match(before) or _UNSPACED.match(after):
-        return unicodedata.category(after).startswith("M")
-    return (before.isalnum() or unicodedata.category(before).startswith("M")) and (
-        after.isalnum() or unicodedata.category(after).startswith("M")
-    )
-
-
-# The quotes in what a judge wrote as evidence, each with the dimensions it speaks for.
+from steelyard.judging.quotes import ComparableQuote, readings_of
+from steelyard.judging.score_lines import bare_name, loose_name
+from steelyard.records import Remark
+from steelyard.suite.case import compile_path
+from steelyard.suite.judge import Evidence, Rubric
 
 _CLOSES: Final = {
     '"': '"”“',
@@ -496,7 +294,7 @@ class _Other:
         self._shown = shown
         self._comparable: list[tuple[str, ...]] | None = None
 
-    def holds(self, quote: Quote) -> bool:
+    def holds(self, quote: ComparableQuote) -> bool:
         if self._comparable is None:
             self._comparable = [readings_of(item) for item in self._shown]
         return any(quote.stands_in(item) for item in self._comparable)
@@ -508,5 +306,5 @@ def _made_up(stated: Statement) -> Remark:
 
 
 @lru_cache(maxsize=1024)
-def _quote(text: str) -> Quote:
-    return Quote(text)
+def _quote(text: str) -> ComparableQuote:
+    return ComparableQuote(text)

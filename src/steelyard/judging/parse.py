@@ -2,257 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import re
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from steelyard.frozen import frozen
+from steelyard.judging.documents import JsonDocument, blanked, documents
+from steelyard.judging.score_lines import ScoreLines
+from steelyard.judging.score_values import quoted_value, score_problems, scores_of
 from steelyard.scoring.extract import BROKE_OFF, extract_json
 from steelyard.scoring.json_schema import SchemaValidator
-from steelyard.scoring.json_text import embedded_json, finite, shallow, without_surrogates
 from steelyard.suite.case import split_path
-from steelyard.suite.judge import JudgeModel, Rubric
-
-# Every JSON document that stands in a judge's answer, with its place and the keys that are in it twice.
-
-
-@frozen
-class Document:
-    """One outermost object or array. `value` is None when it is nested too deeply."""
-
-    start: int
-    end: int
-    value: Any
-    repeated: frozenset[str] = frozenset()
-    """Keys of the object itself, not of those inside it, that stand in it more than once."""
-    repeated_inside: frozenset[tuple[str, str]] = frozenset()
-    """The same of the objects that are its fields: the field, and the key that stands in it more than once."""
-
-
-class _Pairs:
-    """Builds objects and remembers the repeated keys of the last one built, which is the outermost."""
-
-    def __init__(self) -> None:
-        self.repeated: frozenset[str] = frozenset()
-        self.repeated_inside: frozenset[tuple[str, str]] = frozenset()
-        self._of: dict[int, frozenset[str]] = {}
-
-    def __call__(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        built = dict(pairs)
-        self.repeated_inside = frozenset()
-        if self._of:
-            inside = ((key, name) for key, value in pairs for name in self._of.get(id(value), ()))
-            self.repeated_inside = frozenset(inside)
-        self._of.pop(id(built), None)  # an object that is gone may have had this one's identity
-        if len(built) == len(pairs):
-            self.repeated = frozenset()
-        else:
-            counts = Counter(key for key, _ in pairs)
-            self.repeated = self._of[id(built)] = frozenset(key for key, count in counts.items() if count > 1)
-        return built
-
-
-def documents(text: str) -> list[Document]:
-    """The outermost JSON documents of a text in order. Never raises, and reads each character about once.
-
-    Parts of a document, even of one that breaks off, are not given on their own. No number, infinity and 1e999 are
-    no values: they read as null.
-    """
-    pairs = _Pairs()
-    decoder = json.JSONDecoder(object_pairs_hook=pairs, parse_float=finite, parse_constant=lambda _: None)
-    results: list[Document] = []
-    for start, source, value in embedded_json(text, decoder, past_deep=True):
-        whole = without_surrogates(value, source) if shallow(value, source) else None
-        repeated = (pairs.repeated, pairs.repeated_inside) if isinstance(whole, dict) else ()
-        results.append(Document(start, start + len(source), whole, *repeated))
-    return results
-
-
-def blanked(text: str, gone: list[Document]) -> str:
-    """The text with spaces where those documents stood."""
-    pieces, after = [], 0
-    for item in gone:
-        pieces += [text[after : item.start], " " * (item.end - item.start)]
-        after = item.end
-    return "".join([*pieces, text[after:]])
-
-
-# Whether scores are scores and flags are flags: nothing is clamped, converted or filled in.
-
-_LONGEST_VALUE: Final = 40
-
-
-def score_problems(value: Mapping[str, Any], rubric: Rubric, repeated: Collection[str] = ()) -> dict[str, str]:
-    """By dimension or flag that cannot be used, why; empty when all can."""
-    problems: dict[str, str] = {}
-    for dimension in rubric.dimensions:
-        name = dimension.name
-        if name in value and score_of(value[name], rubric) is None:
-            kind = "a whole number" if _is_choice(rubric) else "a number"
-            problems[name] = f"{name}: {quoted_value(value[name])} is not {kind} from {rubric.low} to {rubric.high}"
-    for flag in rubric.flags:
-        if flag.name in value and not isinstance(value[flag.name], bool):
-            problems[flag.name] = f"{flag.name}: {quoted_value(value[flag.name])} is not true or false"
-    for name in rubric.names:
-        if name not in value:
-            problems[name] = f"{name}: it is missing"
-        elif name in repeated:
-            problems[name] = f"{name}: it is given more than once"
-    return problems
-
-
-def score_of(value: Any, rubric: Rubric) -> float | None:
-    """The score, 4.0 being 4; None when it is no number or not on the scale.
-
-    3.7 is a score between two that the rubric describes; on a scale of two scores there is nothing between them.
-    """
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    if not rubric.low <= value <= rubric.high or (value % 1 and _is_choice(rubric)):
-        return None
-    return value if value % 1 else int(value)
-
-
-def _is_choice(rubric: Rubric) -> bool:
-    return rubric.high - rubric.low == 1
-
-
-def scores_of(value: Mapping[str, Any], rubric: Rubric) -> dict[str, float | bool]:
-    """Scores and flags; only for values without problems."""
-    scores = {dimension.name: score_of(value[dimension.name], rubric) or 0 for dimension in rubric.dimensions}
-    return scores | {flag.name: bool(value[flag.name]) for flag in rubric.flags}
-
-
-def quoted_value(value: Any) -> str:
-    """A value as JSON, shortened: for messages."""
-    try:
-        text = json.dumps(value, ensure_ascii=False)
-    except (ValueError, TypeError, RecursionError):
-        text = f"a {type(value).__name__}"
-    return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 1] + "…"
-
-
-# Scores written as plain lines: `tone: 4`, `**Tone**: 4/5`, `Safety flag: false`.
-
-_NUMBER = re.compile(r"(-?[0-9]{1,9}(?:\.[0-9]{1,9})?)(?:[ \t]*(?:/|out of)[ \t]*([0-9]{1,9})(?![0-9]))?[*_`]*(.*)")
-_TRUTH = re.compile(r"(true|false)\b[*_`]*(.*)", re.IGNORECASE)
-# What may follow a value: nothing, or a sign and then a comment. `5-point`, `4.x` and `4..` go on with the value.
-_COMMENT = re.compile(r"[ \t\r]*+(?:[.,;:]?[ \t\r]*+$|(?:[.,;:-][ \t]|[(\[–—])[ \t]*+([^\W_].*)$)")
-# A comment with one of these may name another value, say what the scale is, or say what would be if. Whoever reads such
-# a line may err, and the judge can be asked again: it does not count.
-_OTHER_VALUE = re.compile(
-    r"\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|half|quarter|null|eins|zwei|drei|vier|fünf|sechs|"
-    r"sieben|acht|neun|zehn|to|or|bis|oder|out|scales?|points?|stars?|range|skala|punkte|no|not|nope|nein|nicht|"
-    r"max|min|maximum|minimum|highest|lowest|best|worst|possible)\b",
-    re.IGNORECASE,
-)
-_NOT_MEANT = re.compile(r"\b(?:if|unless|wenn|falls|example|beispiel|default)\b", re.IGNORECASE)
-_TAKEN_BACK = re.compile(
-    r"\b(?:chang(?:e|ed|ing)|wait|rather|instead|actually|sorry|oops|correct(?:ed|ion)|revis(?:e|ed|ion)|updated|"
-    r"second thoughts?|geändert|moment|vielmehr|sondern)\b",
-    re.IGNORECASE,
-)
-_TRUTHS = re.compile(r"\b(?:true|false|yes|no|not|ja|nein|nicht|wahr|falsch)\b", re.IGNORECASE)
-
-
-class ScoreLines:
-    """Finds the lines that name a dimension or flag of the rubric and give it a value."""
-
-    def __init__(self, rubric: Rubric) -> None:
-        self._rubric = rubric
-        self._names = {bare_name(name): name for name in rubric.names}
-        self._flags = {flag.name for flag in rubric.flags}
-        longest_first = sorted(rubric.names, key=len, reverse=True)
-        names = "|".join(loose_name(name) for name in longest_first)
-        self._line = re.compile(
-            rf"^[ \t>*+\-•#_`]*(?:[0-9]{{1,2}}[.)][ \t*_`]*)?({names})(?:[ \t]+(?:score|rating))?"
-            r"[*_`]*[ \t]*[:=][ \t*_`]*(.*)$",
-            re.IGNORECASE | re.MULTILINE,
-        )
-
-    def read(self, text: str) -> tuple[dict[str, Any], dict[str, str]]:
-        """The values by name as far as they can be read, and the problems by name with the others.
-
-        A name that stands on more than one line is ambiguous and has no value, and so is one whose line holds a second
-        number, takes the first one back or speaks of the scale. Numbers in words are no numbers.
-        """
-        stated = self._stated(text)
-        values: dict[str, Any] = {}
-        unclear: dict[str, str] = {}
-        for name, rests in stated.items():
-            value = self._value(name, rests[0]) if len(rests) == 1 else None
-            if len(rests) > 1:
-                unclear[name] = f"{name}: it is given more than once"
-            elif value is None:
-                unclear[name] = f"{name}: {rests[0].strip()[:40]!r} is not a value"
-            else:
-                values[name] = value
-        problems = score_problems(values, self._rubric) | unclear
-        return {name: value for name, value in values.items() if name not in problems}, problems
-
-    def against(self, text: str, values: Mapping[str, Any]) -> list[str]:
-        """What the lines of a text say against these values, in words.
-
-        A line that only explains ("tone: warm", "tone: 4, since it rests on two hints") says nothing against 4.
-        """
-        messages = []
-        for name, rests in self._stated(text).items():
-            for rest in rests:
-                value, comment = self._beginning(name, rest)
-                if value is not None and value != values[name]:
-                    messages.append(
-                        f"{name}: {quoted_value(values[name])} in the JSON, {quoted_value(value)} in a line outside it"
-                    )
-                elif value is not None and _TAKEN_BACK.search(comment):
-                    messages.append(f"{name}: a line outside the JSON takes it back: {rest.strip()[:40]!r}")
-        return messages
-
-    def _stated(self, text: str) -> dict[str, list[str]]:
-        """What stands after each name, line by line."""
-        texts: dict[str, list[str]] = {}
-        for line in self._line.finditer(text):
-            texts.setdefault(self._names[bare_name(line[1])], []).append(line[2])
-        return texts
-
-    def _beginning(self, name: str, rest: str) -> tuple[int | float | bool | None, str]:
-        """The value that a line begins with, if it is one on this scale, and what comes after it."""
-        if name in self._flags:
-            truth = _TRUTH.match(rest)
-            return (truth[1].lower() == "true", truth[2]) if truth else (None, rest)
-        number = _NUMBER.match(rest)
-        if number is None or (number[2] is not None and int(number[2]) != self._rubric.high):
-            return None, rest
-        return float(number[1]) if "." in number[1] else int(number[1]), number[3]
-
-    def _value(self, name: str, rest: str) -> int | float | bool | None:
-        """The value of a line that can be read in one way only, else None."""
-        value, after = self._beginning(name, rest)
-        following = _COMMENT.match(after)
-        if value is None or following is None:
-            return None
-        comment = following[1] or ""
-        if _TAKEN_BACK.search(comment) or _NOT_MEANT.search(comment):
-            return None
-        if name in self._flags:
-            return None if _TRUTHS.search(comment) else value
-        return None if _OTHER_VALUE.search(comment) or any(sign.isnumeric() for sign in comment) else value
-
-
-def loose_name(name: str) -> str:
-    """A pattern for the name with or without its underscores, as people write it."""
-    return r"[ \t_\-]?".join(re.escape(word) for word in name.split("_") if word) or re.escape(name)
-
-
-def bare_name(name: str) -> str:
-    """The name in the spelling that all ways to write it share."""
-    return re.sub(r"[ \t_\-]", "", name).casefold()
-
-
-# Where a judge's thoughts end and its answer begins.
+from steelyard.suite.judge import JudgeModel
 
 _TAG: Final = r"(?:think(?:ing)?|thoughts?|reasoning|reflection|scratchpad|analysis)"
 _OPENS = re.compile(rf"\s*(?:<{_TAG}>|\[think\]|◁think▷|<\|channel\|>\s*analysis)", re.IGNORECASE)
@@ -260,7 +23,7 @@ _CLOSES = re.compile(rf"</{_TAG}>|\[/think\]|◁/think▷|<\|channel\|>\s*final\
 _BEGINS_AS_ANSWER = re.compile(r"\s*(?:\{|```)")
 
 
-def answer_begins(text: str, documents: Sequence[Document]) -> int | None:
+def answer_begins(text: str, documents: Sequence[JsonDocument]) -> int | None:
     """The place after the thoughts of a reasoning model, 0 when there are none, None when they never end.
 
     A draft among the thoughts is not the answer. The end of thoughts that is quoted inside a JSON document does not
@@ -353,7 +116,7 @@ class AnswerParser:
         parsed = self._embedded(blanked(text, copied), [item for item in result if item.start not in starts])
         return _unusable(*parsed.problems, _COPIED) if copied and parsed.value is None else parsed
 
-    def check(self, value: Any, step: str, document: Document | None = None) -> Parsed:
+    def check(self, value: Any, step: str, document: JsonDocument | None = None) -> Parsed:
         """The value on that step, on `basic` when only its scores and flags are as asked for, or what is wrong.
 
         `document` is where it was read from, which knows the keys that stand in it twice.
@@ -396,7 +159,7 @@ class AnswerParser:
         return inner if isinstance(inner, dict) else value
 
     def _repeated(
-        self, value: Mapping[str, Any], holder: Mapping[str, Any], document: Document | None
+        self, value: Mapping[str, Any], holder: Mapping[str, Any], document: JsonDocument | None
     ) -> Collection[str]:
         """Names of which nobody can say which of several scores was meant."""
         if holder is value:
@@ -433,7 +196,7 @@ class AnswerParser:
             if any(name not in value and isinstance(inner.get(name), (int, float)) for name in wrong)
         ]
 
-    def _embedded(self, text: str, result: list[Document]) -> Parsed:
+    def _embedded(self, text: str, result: list[JsonDocument]) -> Parsed:
         """What a text says that is more than a JSON document, or less."""
         plain = blanked(text, result)
         naming = [item for item in result if self._key.search(text, item.start, item.end)]
@@ -565,7 +328,7 @@ def _unusable(*problems: str) -> Parsed:
     return Parsed(None, None, tuple(dict.fromkeys(problems)))
 
 
-def _copied(result: list[Document], judged: str) -> list[Document]:
+def _copied(result: list[JsonDocument], judged: str) -> list[JsonDocument]:
     """Those documents that stand in the text under judgement too."""
     if not result or "{" not in judged:
         return []

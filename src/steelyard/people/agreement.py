@@ -13,7 +13,7 @@ import numpy as np
 
 from steelyard.frozen import frozen
 from steelyard.people.desk import has_outcome, keys_at
-from steelyard.people.labels import PASSES, PREFERENCE, Sheet, Terms, sheets
+from steelyard.people.labels import PASSES, PREFERENCE, LabelTerms, Sheet, sheets
 from steelyard.records import Outcome
 from steelyard.stats.agreement import (
     AlternativeTest,
@@ -130,7 +130,7 @@ class Preferences:
 
 
 @frozen
-class Agreement:
+class LabelAgreement:
     """All that the labels of a run say of how far people and judge agree."""
 
     n_labels: int
@@ -141,10 +141,10 @@ class Agreement:
     preferences: tuple[Preferences, ...]
 
 
-def agreement_of(store: Store, header: RunHeader, names: Callable[[str], str]) -> Agreement:
+def agreement_of(store: Store, header: RunHeader, names: Callable[[str], str]) -> LabelAgreement:
     """The agreement of a run's labels; `names` gives what a person is called."""
     labels = [replace(label, person=names(label.person)) for label in store.people.labels(run_id=header.id)]
-    terms = Terms(header.description)
+    terms = LabelTerms(header.description)
     judged = judge_figures(store, header)
     first, again = sheets(labels, terms), sheets(labels, terms, round_=1)
     times = {(label.person, label.key): label.labelled_at for label in labels if label.round == 0}
@@ -156,7 +156,7 @@ def agreement_of(store: Store, header: RunHeader, names: Callable[[str], str]) -
         for name in order
         if name in first
     ]
-    return Agreement(
+    return LabelAgreement(
         n_labels=sum(label.kind != SKIPPED for label in labels),
         n_skipped=sum(label.kind == SKIPPED for label in labels),
         people=tuple(sorted({label.person for label in labels if label.kind != SKIPPED})),
@@ -181,7 +181,7 @@ def _preferences(labels: Iterable[LabelRecord], run_id: str) -> Iterator[Prefere
         yield Preferences(other, better, ties, len(given) - better - ties, mean(values, case, (0.0, 1.0)))
 
 
-def _scale(name: str, terms: Terms) -> tuple[float, float]:
+def _scale(name: str, terms: LabelTerms) -> tuple[float, float]:
     return terms.rubric.scale if terms.rubric is not None and name in terms.rubric.dimensions else (0.0, 1.0)
 
 
@@ -223,7 +223,7 @@ def _figure(
     times: Mapping[tuple[str, Key], float],
     categories: Mapping[str, str],
     units: Mapping[str, int],
-    terms: Terms,
+    terms: LabelTerms,
 ) -> FigureAgreement:
     scale, epsilon = _scale(name, terms), _EPSILON if terms.rubric is None else terms.rubric.epsilon
     nominal = scale == (0.0, 1.0)

@@ -18,10 +18,10 @@ from steelyard.loading.load import load_suite
 from steelyard.people import files, report
 from steelyard.people.agreement import agreement_of
 from steelyard.people.consensus import consensus_of, fill_from_crowd, propose_cases
-from steelyard.people.desk import Desk, Draw, Task, extend_plan
+from steelyard.people.desk import Desk, Draw, LabelTask, extend_plan
 from steelyard.people.estimates import estimates_of
 from steelyard.people.experts import experts_of, rule
-from steelyard.people.labels import PREFERENCE, Terms
+from steelyard.people.labels import PREFERENCE, LabelTerms
 from steelyard.records import RunHeader
 from steelyard.report.document import Document
 from steelyard.report.format import counted, spelled_out
@@ -166,7 +166,7 @@ def _rubric(header: RunHeader) -> str:
     return "\n".join(lines)
 
 
-def _show(task: Task) -> None:
+def _show(task: LabelTask) -> None:
     shown = task.case.input
     shown = shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False, indent=2)
     click.echo(f"\n--- {task.done + 1} ---\n\nInput\n\n{spelled_out(shown, keep=chr(10))}\n")
@@ -177,7 +177,7 @@ def _show(task: Task) -> None:
             click.echo(f"{title}\n\n{spelled_out(text, keep=chr(10))}\n")
 
 
-def _asked(desk: Desk, task: Task) -> bool:
+def _asked(desk: Desk, task: LabelTask) -> bool:
     """Ask for one label, and keep it; False when the person wants to stop."""
     comment, value = "", dict[str, Any]()
     wanted = _questions(desk.terms, desk.kind)
@@ -210,7 +210,7 @@ def _asked(desk: Desk, task: Task) -> bool:
     return True
 
 
-def _questions(terms: Terms, kind: str) -> dict[str, tuple[str, Callable[[str], Any]]]:
+def _questions(terms: LabelTerms, kind: str) -> dict[str, tuple[str, Callable[[str], Any]]]:
     """By name what is asked for, and how it is read; ValueError with a sentence when it is not understood."""
     if kind == SCORES and (rubric := terms.rubric) is not None:
         asked = {name: f"{name} {rubric.low:g} to {rubric.high:g}" for name in rubric.dimensions}

@@ -13,8 +13,8 @@ import numpy as np
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
 from steelyard.loading.load import suite_of_run
-from steelyard.people.crowd import ENOUGH, Choice, Labels, MethodScore, PersonQuality, choose, people_quality
-from steelyard.people.labels import PASSES, Terms, plain
+from steelyard.people.crowd import ENOUGH, Labels, MethodChoice, MethodScore, PersonQuality, choose, people_quality
+from steelyard.people.labels import PASSES, LabelTerms, plain
 from steelyard.store.people import ANSWER
 from steelyard.suite.cases import pending_cases
 from steelyard.suite.labels import Label, labels_of
@@ -112,7 +112,7 @@ def consensus_of(
 
     Gold items are those whose case has labels, or a truth, of its own. UsageError when nobody labelled the figure.
     """
-    terms = Terms(header.description)
+    terms = LabelTerms(header.description)
     labels = [label for label in store.people.labels(run_id=header.id) if label.round == 0]
     values_by_figure = _values_by_figure(labels, terms)
     figure = figure or (PASSES if PASSES in values_by_figure else next(iter(values_by_figure), ""))
@@ -142,7 +142,7 @@ def consensus_of(
     return replace(found, agreed=tuple(replace(item, gold=item.case_id in own) for item in found.agreed))
 
 
-def _values_by_figure(labels: list[LabelRecord], terms: Terms) -> dict[str, list[tuple[Key, str, Any]]]:
+def _values_by_figure(labels: list[LabelRecord], terms: LabelTerms) -> dict[str, list[tuple[Key, str, Any]]]:
     """By figure, what each person said of each item; texts that differ in case or spaces alone count as the first."""
     values_by_figure: dict[str, list[tuple[Key, str, Any]]] = {}
     spelled: dict[Any, Any] = {}
@@ -157,7 +157,7 @@ def _values_by_figure(labels: list[LabelRecord], terms: Terms) -> dict[str, list
     return values_by_figure
 
 
-def _own_truths(store: Store, header: RunHeader, figure: str, terms: Terms) -> dict[str, Any]:
+def _own_truths(store: Store, header: RunHeader, figure: str, terms: LabelTerms) -> dict[str, Any]:
     """By case, what its own labels, or its truth, say."""
     judge = header.description.judge
     gold: dict[str, Any] = {}
@@ -180,7 +180,7 @@ def _own_truths(store: Store, header: RunHeader, figure: str, terms: Terms) -> d
 def _consensus(
     figure: str,
     crowd: Labels,
-    choice: Choice,
+    choice: MethodChoice,
     gold: Array,
     keys: list[Key],
     people: list[str],
@@ -227,7 +227,7 @@ def crowd_truths(store: Store, header: RunHeader) -> dict[str, dict[str, Any]]:
     cases = {case.id: case for case in pending_cases(suite)}
     labels = [label for label in store.people.labels(run_id=header.id) if label.round == 0 and label.kind == ANSWER]
     fields: dict[str, dict[str, Any]] = {}
-    for figure in _values_by_figure(labels, Terms(header.description)):
+    for figure in _values_by_figure(labels, LabelTerms(header.description)):
         for item in consensus_of(store, header, figure).agreed:
             fields.setdefault(item.case_id, {})[figure] = item.value
     is_text = suite.answer.format != "json"

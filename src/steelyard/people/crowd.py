@@ -437,7 +437,7 @@ class MethodScore:
 
 
 @frozen(eq=False)
-class Choice:
+class MethodChoice:
     """The method that is to be believed, and why."""
 
     scores: tuple[MethodScore, ...]
@@ -455,7 +455,7 @@ class Choice:
         return next(score for score in self.scores if score.method == method)
 
 
-def choose(labels: Labels, *, gold: Array | None = None, shrinkage: float | None = None) -> Choice:
+def choose(labels: Labels, *, gold: Array | None = None, shrinkage: float | None = None) -> MethodChoice:
     """The method, and its shrinkage, under which held-out labels are most probable.
 
     It is majority unless another one predicts them better beyond noise and is not right on fewer gold items beyond
@@ -503,7 +503,7 @@ def choose(labels: Labels, *, gold: Array | None = None, shrinkage: float | None
     )
     chosen = replace(fits[best.method], confusion=fits[best.method].confusion[voter])
     worse_or_not = worse if tested.held_out.n + tested.gold.n else None
-    return Choice(scores, chosen, worse_or_not, message, voters, dependent)
+    return MethodChoice(scores, chosen, worse_or_not, message, voters, dependent)
 
 
 def _least_shrunk(labels: Labels, method: str, chances: dict[tuple[str, float], Array], item: Array) -> Aggregation:

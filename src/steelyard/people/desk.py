@@ -20,7 +20,7 @@ import numpy as np
 from steelyard.analysis.judge.votes import judged_text
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
-from steelyard.people.labels import KINDS, PREFERENCE, Terms, case_key
+from steelyard.people.labels import KINDS, PREFERENCE, LabelTerms, case_key
 from steelyard.records import Outcome, RunState
 from steelyard.store.people import (
     ANSWER,
@@ -30,9 +30,9 @@ from steelyard.store.people import (
     SKIPPED,
     Key,
     LabelRecord,
-    Place,
-    Plan,
     Queue,
+    QueuePlace,
+    QueuePlan,
     person_key,
 )
 from steelyard.suite.yaml import meant_or_listed
@@ -60,10 +60,10 @@ class Draw:
 
 
 @frozen
-class Task:
+class LabelTask:
     """One item to label, as a person sees it: without its truth, who answered, and what anybody else said."""
 
-    place: Place
+    place: QueuePlace
     case: Case
     answer: str
     """The text that is to be labelled; "" for people who answer the case themselves."""
@@ -99,7 +99,7 @@ def extend_plan(
             raise UsageError(f"run {run.id} has not ended: labels are drawn from all of its answers")
     of_cases = kind == ANSWER or (not kind and bool(header.description.pending_of))
     queue = Queue(header.id, None if against is None else against.id, of_cases)
-    terms = Terms(header.description)
+    terms = LabelTerms(header.description)
     is_pending = bool(header.description.pending_of)
     usual = ANSWER if is_pending else terms.kind
     plan = _plan(store, queue, usual if against is None else PREFERENCE, kind, seed)
@@ -128,7 +128,7 @@ def extend_plan(
     return drawn
 
 
-def _plan(store: Store, queue: Queue, usual: str, kind: str, seed: int | None) -> Plan:
+def _plan(store: Store, queue: Queue, usual: str, kind: str, seed: int | None) -> QueuePlan:
     """The plan that a queue has, or a new one; UsageError when it is of another kind or seed than is asked for."""
     run_id, other, allowed = queue.run_id, queue.other_run_id, [name for name in KINDS if name != PREFERENCE]
     if other is None and kind not in ("", *allowed):
@@ -139,7 +139,7 @@ def _plan(store: Store, queue: Queue, usual: str, kind: str, seed: int | None) -
     plan = store.people.plan(queue)
     if plan is None:
         first = int.from_bytes(hashlib.sha256(run_id.encode()).digest()[:4], "big")
-        return Plan(kind or usual, first if seed is None else seed)
+        return QueuePlan(kind or usual, first if seed is None else seed)
     if kind not in ("", plan.kind):
         raise UsageError(
             f"the answers of run {run_id} are labelled by {plan.kind}: draw more with --kind {plan.kind}."
@@ -189,7 +189,7 @@ def keys_at(columns: Columns, positions: np.ndarray) -> Iterator[Key]:
 
 def disagreements(store: Store, header: RunHeader) -> dict[Key, float]:
     """By item, how far the readings of its panel, or the judge and its rules, lie apart; as a share of the scale."""
-    rubric = Terms(header.description).rubric
+    rubric = LabelTerms(header.description).rubric
     apart: dict[Key, float] = {}
     if rubric is None:
         return apart
@@ -207,7 +207,7 @@ def disagreements(store: Store, header: RunHeader) -> dict[Key, float]:
 
 
 def _most_telling(
-    store: Store, terms: Terms, queue: Queue, pool: Mapping[Key, float], drawn: Mapping[Key, str], n: int
+    store: Store, terms: LabelTerms, queue: Queue, pool: Mapping[Key, float], drawn: Mapping[Key, str], n: int
 ) -> list[Key]:
     """The next of the list among what the judge passes and among the rest: as many of each as tighten the rate most."""
     labels = [
@@ -272,7 +272,7 @@ class Desk:
                 f" steelyard label plan {header.id} --random 50{wanted}"
             )
         self.queue, self._plan = next(iter(plans.items()))
-        self.terms = Terms(header.description)
+        self.terms = LabelTerms(header.description)
         self.kind, self.person = self._plan.kind, person.strip()
         self._store, self._header, self._lease, self._name = store, header, lease, name or secrets.token_hex(8)
         self._given: list[LabelRecord] = []
@@ -282,19 +282,19 @@ class Desk:
         """How many labels were given at this desk."""
         return sum(label.kind != SKIPPED for label in self._given)
 
-    def next(self) -> Task | None:
+    def next(self) -> LabelTask | None:
         """The item that this person holds here, or the next one; None when nothing is left for this person."""
         place = self._store.people.next_place(self.queue, self.person, self._lease, self._name)
         return None if place is None else self._task(place)
 
-    def task(self, position: int) -> Task:
+    def task(self, position: int) -> LabelTask:
         """The item at a position of the queue, as it was served; UsageError when it is not this person's."""
         place = self._store.people.place(self.queue, position, self.person, self._name)
         if place is None:
             raise UsageError(f"the queue of run {self._header.id} has no item {position} for {self.person}")
         return self._task(place)
 
-    def _task(self, place: Place) -> Task:
+    def _task(self, place: QueuePlace) -> LabelTask:
         case, sample, first = self._text(self._header.id, place)
         other, second, swapped = self.queue.other_run_id, "", False
         if other is not None:
@@ -304,9 +304,9 @@ class Desk:
         # What a case is filed under tells what is expected of it, as its tags do.
         filed = replace(case, category=None, difficulty=None, cluster=None, tags=())
         seen = replace(filed, expected={}, why="", source="", private=())
-        return Task(place, seen, first, second, swapped, self.n_given, sample)
+        return LabelTask(place, seen, first, second, swapped, self.n_given, sample)
 
-    def _text(self, run_id: str, place: Place) -> tuple[Case, int, str]:
+    def _text(self, run_id: str, place: QueuePlace) -> tuple[Case, int, str]:
         """The case, the position of a sample of it, and the part of the answer that is labelled."""
         judge = self._header.description.judge
         text = judged_text(judge.of if judge else "")
@@ -318,7 +318,7 @@ class Desk:
                 return case, sample.position or 0, text(sample) or sample.call_result.text or ""
         raise UsageError(f"run {run_id} holds no sample of {place.case_id}: its queue is not of this run")
 
-    def save(self, task: Task, value: Any, *, comment: str = "") -> LabelRecord:
+    def save(self, task: LabelTask, value: Any, *, comment: str = "") -> LabelRecord:
         """Keep a label, durable on return; ValueError with a sentence when it is not on the suite's terms.
 
         Of two texts `first`, `second` or `tie` is the better one, as they were shown. AlreadyLabelled when the person
@@ -331,7 +331,7 @@ class Desk:
         again = task.place.round == 0 and _chance(self._plan.seed, task.place, self.person) < self._plan.again
         return self._keep(task, self.kind, value, comment, again=again)
 
-    def skip(self, task: Task, *, comment: str = "") -> LabelRecord:
+    def skip(self, task: LabelTask, *, comment: str = "") -> LabelRecord:
         """Say that this person cannot tell; the item is free for others and is not served to this person again."""
         return self._keep(task, SKIPPED, self.kind, comment, again=False)
 
@@ -352,11 +352,11 @@ class Desk:
         queue = Queue(label.run_id or "", label.other_run_id, label.of_case)
         return queue == self.queue and person_key(label.person) == person_key(self.person)
 
-    def leave(self, task: Task) -> None:
+    def leave(self, task: LabelTask) -> None:
         """Stop before an item has a label: while it is held, it is served at the next desk of the same person."""
         self._store.people.leave_desk(task.place)
 
-    def _keep(self, task: Task, kind: str, value: Any, comment: str, *, again: bool) -> LabelRecord:
+    def _keep(self, task: LabelTask, kind: str, value: Any, comment: str, *, again: bool) -> LabelRecord:
         place, header = task.place, self._header
         sample = (header.id, place.variant, place.repeat, self.queue.other_run_id, place.round, place.drawn)
         label = LabelRecord(header.suite_name, place.case_id, self.person, kind, value, *sample, True, comment)
@@ -364,7 +364,7 @@ class Desk:
         return self._given[-1]
 
 
-def _chance(seed: int, place: Place, person: str) -> float:
+def _chance(seed: int, place: QueuePlace, person: str) -> float:
     """A number from 0 to 1 that is always the same for a person and an item."""
     text = f"{seed}\n{place.case_id}\n{place.variant}\n{place.repeat}\n{person}"
     return int.from_bytes(hashlib.sha256(text.encode("utf-8", "replace")).digest()[:6], "big") / 2**48

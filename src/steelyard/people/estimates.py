@@ -27,7 +27,7 @@ from steelyard.analysis.judge.model import PREDICTION_POWERED, CorrectedRate
 from steelyard.frozen import frozen
 from steelyard.metrics.run_data import RunData
 from steelyard.people.agreement import FEWEST_IN_SLICE, judge_figures
-from steelyard.people.labels import PASSES, Terms, sheets
+from steelyard.people.labels import PASSES, LabelTerms, sheets
 from steelyard.stats.groups import mean
 from steelyard.stats.intervals import SHARES, Estimate, bounded, score_bounds
 from steelyard.store.people import PRECISION, RANDOM, SCORES, SKIPPED, VERDICT
@@ -144,7 +144,7 @@ def _figures(
     unfinished: str,
     table: Table,
 ) -> Iterator[LabelEstimate]:
-    columns, terms = store.columns(header.id), Terms(header.description)
+    columns, terms = store.columns(header.id), LabelTerms(header.description)
     categories = {name: columns.category == code for code, name in enumerate(columns.categories)}
     slices = {"": np.ones(columns.n, dtype=bool)} | (categories if len(categories) > 1 else {})
     for name, inside in slices.items():

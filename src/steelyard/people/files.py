@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import Problem, SuiteError, UsageError
 from steelyard.frozen import frozen
-from steelyard.people.labels import KINDS, PREFERENCE, Terms, case_key, truth_value
+from steelyard.people.labels import KINDS, PREFERENCE, LabelTerms, case_key, truth_value
 from steelyard.store.people import ANSWER, DRAWN, SCORES, SKIPPED, VERDICT, Key, LabelRecord, person_key
 from steelyard.suite.files import formula_safe, is_formula_safe
 from steelyard.suite.readers import Record, read_records, unreadable
@@ -140,7 +140,7 @@ class _Reader:
     """Makes labels of one run out of rows; ValueError with a sentence of what is wrong with a row."""
 
     def __init__(self, store: Store, header: RunHeader, command: str, of_any_run: bool) -> None:
-        self._header, self._terms = header, Terms(header.description)
+        self._header, self._terms = header, LabelTerms(header.description)
         self._command, self._of_any_run = command, of_any_run
         self._runs = {run.id for run in store.runs()}
         columns = store.columns(header.id)

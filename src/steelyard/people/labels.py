@@ -36,7 +36,7 @@ _YES, _NO = ("pass", "passed", "true", "yes", "1"), ("fail", "failed", "false", 
 
 
 @frozen
-class Terms:
+class LabelTerms:
     """What a label of a suite's answers may say. `check` gives a value as it is stored, or a sentence that is wrong."""
 
     suite: SuiteModel
@@ -184,7 +184,7 @@ class Sheet:
         return dict(zip(self.items, np.nanmean(self.values, axis=0).tolist(), strict=True))
 
 
-def sheets(labels: Iterable[LabelRecord], terms: Terms, *, round_: int = 0) -> dict[str, Sheet]:
+def sheets(labels: Iterable[LabelRecord], terms: LabelTerms, *, round_: int = 0) -> dict[str, Sheet]:
     """By dimension, flag and `passes`, what each person said of each item; a label that was skipped says nothing."""
     values: dict[str, dict[tuple[str, Key], float]] = {}
     for label in labels:

@@ -23,7 +23,7 @@ from steelyard.report.document import (
 from steelyard.report.render.json import encode_object
 
 if TYPE_CHECKING:
-    from steelyard.people.agreement import Agreement, FigureAgreement, Pair, Raters
+    from steelyard.people.agreement import FigureAgreement, LabelAgreement, Pair, Raters
     from steelyard.people.consensus import Consensus
     from steelyard.people.estimates import Estimates, LabelEstimate
     from steelyard.people.experts import Experts
@@ -62,7 +62,7 @@ def _share(estimate: Estimate) -> str:
     return value if estimate.low is None else f"{value}\n{fmt.interval(estimate)}"
 
 
-def agreement_document(agreement: Agreement, header: RunHeader) -> Document:
+def agreement_document(agreement: LabelAgreement, header: RunHeader) -> Document:
     """The ceiling that people set first, then the judge against it, pairs, and what they disagree on."""
     figures = agreement.figures
     people = fmt.counted(len(agreement.people), "person", "people")
@@ -164,7 +164,7 @@ def _slices(figures: Sequence[FigureAgreement]) -> Table:
     )
 
 
-def _answers(agreement: Agreement) -> Table:
+def _answers(agreement: LabelAgreement) -> Table:
     columns = _columns(["People", "Field"], "n", "Same", "F1")
     rows = []
     for pair in agreement.answers:
@@ -174,7 +174,7 @@ def _answers(agreement: Agreement) -> Table:
     return Table("People's own answers", columns, rows)
 
 
-def _preferences(agreement: Agreement, run_id: str) -> Table:
+def _preferences(agreement: LabelAgreement, run_id: str) -> Table:
     columns = _columns(["Other run"], "n", "Better", "Ties", "Worse", "Preferred")
     rows = [
         (

@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from steelyard.cli.options import (
-    as_json,
-    store_url,
-)
+from steelyard.cli.options import as_json, store_url
 from steelyard.cli.output import console, print_json, print_line, show_document
 from steelyard.report.format import one_line
 from steelyard.report.render.json import encode

@@ -42,7 +42,7 @@ _WORDS = {"type": "text", "fontSize": 11}
 
 
 @frozen
-class Standing:
+class MarkPlaces:
     """Where marks may stand: the width of the picture, the runs on its axis, and those of the trend."""
 
     width: float
@@ -75,7 +75,7 @@ def gate_lines(trend: Trend, y: dict[str, Any], size: tuple[float, float] | None
         yield layer([gate], words, x={"value": size[0]}, y={"value": round(below, 1)}, text=messages)
 
 
-def standing_lines(history: History, trend: Trend, standing: Standing, *, labels: bool) -> Iterator[dict[str, Any]]:
+def standing_lines(history: History, trend: Trend, standing: MarkPlaces, *, labels: bool) -> Iterator[dict[str, Any]]:
     """Where the level changed, and what changed in how the runs were made."""
     signature_part, subject = (
         [
@@ -100,7 +100,7 @@ def standing_lines(history: History, trend: Trend, standing: Standing, *, labels
         yield from _words([*((change, DARK_VERMILLION) for change in changes), *others], standing)
 
 
-def _words(message: Sequence[tuple[dict[str, Any], str]], standing: Standing) -> Iterator[dict[str, Any]]:
+def _words(message: Sequence[tuple[dict[str, Any], str]], standing: MarkPlaces) -> Iterator[dict[str, Any]]:
     """What is said above each mark, with a line down to it; what finds no room is left to the text beside the picture,
     which says all of it."""
     taken: list[_Words] = []
@@ -283,7 +283,7 @@ def _layers(history: History, trend: Trend, axis: _Axis, *, labels: bool, last: 
     dot = {"type": "point", "color": BLUE, "filled": True, "size": 36, "opacity": 1}
     cross = {"type": "text", "text": "x", "color": MUTED, "fontSize": 12, "dy": -5}
     excluded = [{"run": name} for name in axis.left_out]
-    standing = Standing(_WIDTH, axis.names, axis.trended, x)
+    standing = MarkPlaces(_WIDTH, axis.names, axis.trended, x)
     layers = [
         layer([item for item in banded if item["stretch"] not in alone], band, x=x, y=low, y2=high, detail=apart),
         layer([item for item in banded if item["stretch"] in alone], bar, x=x, y=low, y2=high),

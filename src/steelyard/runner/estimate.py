@@ -21,7 +21,8 @@ from steelyard.store.figures import SliceKey
 from steelyard.suite.judge import MODELS, JudgeModel
 from steelyard.suite.models import SuiteModel, Variant
 from steelyard.suite.prices import FILE, Price, Prices, price_of, read_prices
-from steelyard.targets.base import NamedVariables, Target, TargetContext, open_target
+from steelyard.targets.base import Target, TargetContext, open_target
+from steelyard.targets.stored_request import NamedVariables
 
 _RENDERED = 500
 """Requests that are rendered; more are taken to be as long on average."""
@@ -220,7 +221,7 @@ def _judges(
     took: tuple[list[float], list[float]],
     prices: Prices,
 ) -> Iterator[PartEstimate]:
-    from steelyard.judging.ask import CHARACTERS_A_TOKEN, prompt_characters
+    from steelyard.judging.cost_estimate import CHARACTERS_A_TOKEN, prompt_characters
 
     def characters(tokens: float) -> float:
         """Of a prompt on average, about an answer of so many tokens."""

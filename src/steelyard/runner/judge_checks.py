@@ -17,7 +17,7 @@ from steelyard.store.base import Store
 from steelyard.suite.models import Limits, SuiteModel
 
 if TYPE_CHECKING:
-    from steelyard.judging.ask import CostEstimate
+    from steelyard.judging.cost_estimate import CostEstimate
 
 
 _UNANSWERED = "unanswered_findings"

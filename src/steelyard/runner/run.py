@@ -20,8 +20,10 @@ from steelyard.decide.baselines import Reference, held_against, runs_held_agains
 from steelyard.decide.gates import Decision
 from steelyard.decide.provenance import with_provenance
 from steelyard.decide.verdict import decide
-from steelyard.engine.engine import Ending, Engine, after_the_run, worth_noting
+from steelyard.engine.after_run import after_the_run, worth_noting
+from steelyard.engine.engine import Ending, Engine
 from steelyard.engine.health import Health
+from steelyard.engine.owner import free_lease, myself
 from steelyard.engine.plan import (
     SCORING,
     Plan,
@@ -36,10 +38,12 @@ from steelyard.engine.plan import (
     resumed_options,
     selection_of,
 )
-from steelyard.engine.pool import Scoring, ScoringSetup, as_rescored
-from steelyard.engine.process import free_lease, in_own_loop, myself
-from steelyard.engine.rescore import ReplayTarget, find_failed, planned_samples, retried, take_over
+from steelyard.engine.pool import Scoring
+from steelyard.engine.process import in_own_loop
+from steelyard.engine.replay import ReplayTarget
 from steelyard.engine.rescore import rescore as rescore_answers
+from steelyard.engine.retry import find_failed, planned_samples, retried, take_over
+from steelyard.engine.scoring_setup import ScoringSetup, as_rescored
 from steelyard.engine.writer import Progress, Silent
 from steelyard.errors import UNFINISHED, RunTaken, SteelyardError, UsageError
 from steelyard.frozen import frozen
@@ -62,7 +66,9 @@ from steelyard.suite.models import Limits, PlannedCheck, SuiteModel, UncalledCas
 from steelyard.suite.prices import prices_used, read_prices
 from steelyard.suite.signature import signature
 from steelyard.suite.truth import kept_with_a_run, without_truth
-from steelyard.targets.base import Target, TargetContext, asked_by, open_target, room_for_files
+from steelyard.targets.base import Target, TargetContext, open_target
+from steelyard.targets.open_files import room_for_files
+from steelyard.targets.stored_request import asked_by
 
 if TYPE_CHECKING:
     from steelyard.analysis.compare.pairing import ComparedRun
@@ -532,9 +538,8 @@ def is_all_cached(summary: Summary) -> bool:
 
 def _rescored(a: ComparedRun, b: ComparedRun) -> ComparedRun:
     """A as the suite of B shows it, which this process has just run: where that is, nobody's data says."""
-    from steelyard.runner.same_signature import (
-        rescored,  # read by runs that are compared with a baseline, and by no others
-    )
+    # Read by runs that are compared with a baseline, and by no others.
+    from steelyard.runner.same_signature import rescored
 
     try:
         return rescored(a, b, b.header.suite_path)

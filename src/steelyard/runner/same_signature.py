@@ -14,83 +14,11 @@ import numpy as np
 from steelyard.analysis.compare.attribution_steps import other_scorers
 from steelyard.analysis.compare.pairing import OTHER_TRUTH, ComparedRun, Rescored, common_cases
 from steelyard.analysis.compare.signatures import overlaid, signed
-from steelyard.engine.rescore import OtherBalance
-from steelyard.errors import SteelyardError
-from steelyard.frozen import frozen
-from steelyard.loading.chosen_judge import judged_as_then
-from steelyard.loading.load import as_imported, strict, suite_of_run
-from steelyard.records import Mode, RunHeader, Sample
-from steelyard.suite.case import Case, digest
+from steelyard.engine.other_suite import OtherBalance
+from steelyard.records import Mode, Sample
+from steelyard.runner.current_suite import CurrentSuite, current_suite
+from steelyard.suite.case import Case
 from steelyard.suite.models import SuiteModel
-from steelyard.suite.signature import judge_asked, signature
-from steelyard.suite.truth import SCORED_BY, LedgerLine
-
-# Whether the suite that a run was scored with is still there, as it was.
-
-
-@frozen
-class CurrentSuite:
-    """The suite of a run, or why it is not found; its cases and truth may be others, since runs keep their own."""
-
-    suite: SuiteModel | None
-    why: str = ""
-    why_no_judge: str = ""
-    """Why the judge of the run cannot be asked; "" when it can, or there is none."""
-    ledger: tuple[LedgerLine, ...] = ()
-    """As it is now, of a suite that has changed since, too: a reason holds for the state it led to."""
-
-    @property
-    def is_judge(self) -> bool:
-        """True when the judge is that of the run, or neither has one."""
-        return not self.why_no_judge
-
-
-def current_suite(header: RunHeader, place: str | SuiteModel | None = None) -> CurrentSuite:
-    """The suite that a run was scored with, at `place` or found by its name; a `place` that cannot be read is the
-    user's mistake."""
-    if header.options.imported is not None and header.options.imported.tool:
-        return CurrentSuite(None, f"run {header.id} was scored by {header.options.imported.tool}, not by Steelyard")
-    try:
-        suite = suite_of_run(header, place)
-        suite = strict(suite) if header.options.strict else suite
-        no_judge, suite = _judge_of(suite, header)
-        now = signature(suite, header.target)
-    except SteelyardError as error:
-        if place is not None:
-            raise
-        return CurrentSuite(
-            None, f"run {header.id}'s suite cannot be read ({_first_line(error)}): `compare --suite PLACE` names it"
-        )
-    changed = [part for part in SCORED_BY if now.part(part) != (header.signature.part(part) or "")]
-    if changed:
-        return CurrentSuite(
-            None,
-            f"the suite at {suite.path} is not the one that run {header.id} was scored with:"
-            f" {' and '.join(changed)} changed since; `compare --suite PLACE` names that one",
-            ledger=suite.ledger,
-        )
-    return CurrentSuite(as_imported(suite) if header.options.imported else suite, "", no_judge, suite.ledger)
-
-
-def _judge_of(suite: SuiteModel, header: RunHeader) -> tuple[str, SuiteModel]:
-    """The suite judged as the run was, after what blocks that."""
-    if suite.judge is None:
-        return "", suite
-    try:
-        suite = judged_as_then(suite, header.description.judge, to_ask=False)
-        asked = "" if suite.judge is None else digest(judge_asked(suite.judge, suite.folder))
-    except SteelyardError as error:
-        return _first_line(error), suite
-    if asked != header.signature.judge:
-        return f"the judge of run {header.id} (its model, prompt or rubric) is not in the suite any more", suite
-    return "", suite
-
-
-def _first_line(error: SteelyardError) -> str:
-    return str(error).partition("\n")[0]
-
-
-# Whether two runs were scored alike although code or truth changed: recorded answers are scored again to find out.
 
 _CHECKED = 20
 """Samples of a run that its suite must score as it did before it is believed to be that suite."""

@@ -16,7 +16,7 @@ from steelyard.plugins import checked_call, is_own
 from steelyard.records import Check, CheckState, Finding
 from steelyard.scoring.base import UNKNOWN, Answered, Reading, Scorer
 from steelyard.scoring.building import build_answer
-from steelyard.scoring.checks import Asked, Asks, CheckRule, Hit, HowMany, brief, in_case
+from steelyard.scoring.check_rules import AnswerNeed, CheckResult, CheckRule, HowMany, ReadyCheck, brief, in_case
 from steelyard.suite.case import EVERY, Case, Unsearchable, compile_path
 from steelyard.suite.models import RequiredRepeats
 from steelyard.suite.yaml import result as was_found
@@ -33,7 +33,7 @@ class _Named:
 
     name: str
     code: str
-    asked: Asked
+    asked: ReadyCheck
 
 
 @frozen
@@ -153,14 +153,16 @@ class Expectations(Scorer):
         self.__dict__["_last"] = plan
         return plan
 
-    def _look(self, named: _Named, answered: Answered) -> Hit:
+    def _look(self, named: _Named, answered: Answered) -> CheckResult:
         if is_own(named.asked.look):
-            result: Hit = checked_call(f"the check {named.name}", named.asked.look, answered, returns=Hit)
+            result: CheckResult = checked_call(
+                f"the check {named.name}", named.asked.look, answered, returns=CheckResult
+            )
             return result
         try:
             return named.asked.look(answered)
         except Unsearchable as error:
-            return Hit(False, str(error), "an answer that can be searched", "one that is too large or too deep")
+            return CheckResult(False, str(error), "an answer that can be searched", "one that is too large or too deep")
         except ValueError as error:
             raise ValueError(f"check {named.name} {error}") from error
 
@@ -179,7 +181,7 @@ class Expectations(Scorer):
         return None
 
     def asks_nothing(self, case: Case) -> bool:
-        return not self.expects_error(case) and all(item.asked.asks is Asks.NOTHING for item in self._named(case))
+        return not self.expects_error(case) and all(item.asked.asks is AnswerNeed.NOTHING for item in self._named(case))
 
     def truth_at(self, case: Case) -> dict[str, Any]:
         """What would pass the checks of the case, as far as they say; empty where an error is expected."""
@@ -227,14 +229,14 @@ class Expectations(Scorer):
         }
 
 
-def _worth(passed: Sequence[bool], asks: Sequence[Asks], n_schema: int) -> float:
+def _worth(passed: Sequence[bool], asks: Sequence[AnswerNeed], n_schema: int) -> float:
     """The share of all checks that passed, the schema among them.
 
     It is 0 unless one passed of those that ask for the most. What only forbids, or is the same for every case, can be
     passed by an answer that holds nothing, and must not earn where something was asked for.
     """
-    most = max(asks, default=Asks.NOTHING)
-    if most > Asks.NOTHING and not any(ok for ok, how_much in zip(passed, asks, strict=True) if how_much == most):
+    most = max(asks, default=AnswerNeed.NOTHING)
+    if most > AnswerNeed.NOTHING and not any(ok for ok, how_much in zip(passed, asks, strict=True) if how_much == most):
         return 0.0
     return (sum(passed) + n_schema) / (len(passed) + n_schema)
 
@@ -243,7 +245,7 @@ def _fixed(passed: Sequence[bool], at: int) -> list[bool]:
     return [*passed[:at], True, *passed[at + 1 :]]
 
 
-def _check(named: _Named, result: Hit) -> Check:
+def _check(named: _Named, result: CheckResult) -> Check:
     state = CheckState.PASSED if result.passed else CheckState.FAILED
     return Check(named.name, state, _cut(result.detail), result.value, named.asked.low, named.asked.high)
 
@@ -304,26 +306,26 @@ class StatusCheck(CheckRule):
     def wants_error(self) -> bool:
         return min(item if isinstance(item, int) else int(item[0]) * 100 for item in self._wanted) >= _FIRST_ERROR
 
-    def _asked(self, case: Case) -> Iterator[Asked]:
+    def _asked(self, case: Case) -> Iterator[ReadyCheck]:
         text = self.body_has.text if isinstance(self.body_has, BodyText) else None
         from_case = in_case(self.body_has, case) if isinstance(self.body_has, str) else None
         if isinstance(self.body_has, str) and from_case is None and self.only_if is None and self.unless is None:
             return  # nothing else says which cases it is for
         wanted = text if from_case is None else str(from_case)
-        asks = Asks.NOTHING if from_case is None else Asks.THIS
-        yield Asked(lambda answered: self._look(answered, wanted), asks)
+        asks = AnswerNeed.NOTHING if from_case is None else AnswerNeed.THIS
+        yield ReadyCheck(lambda answered: self._look(answered, wanted), asks)
 
-    def _look(self, answered: Answered, wanted: str | None) -> Hit:
+    def _look(self, answered: Answered, wanted: str | None) -> CheckResult:
         if answered.status is None:
             raise ValueError("looks at the HTTP status, and the target reports none: only an http target does")
         statuses = " or ".join(str(item) for item in self._wanted)
         expected = statuses if wanted is None else f"{statuses} with {brief(wanted)}"
         if not any(_fits(answered.status, item) for item in self._wanted):
-            return Hit(False, f"{answered.status} (expected {expected})", expected, answered.status)
+            return CheckResult(False, f"{answered.status} (expected {expected})", expected, answered.status)
         if wanted is not None and not _holds_word(answered, wanted):
             message = f"{answered.status}, and {brief(wanted)} is not in the body: {brief(answered.text)}"
-            return Hit(False, message, expected, f"{answered.status}: {brief(answered.text)}")
-        return Hit(True, f"{answered.status}" if wanted is None else f"{answered.status} with {brief(wanted)}")
+            return CheckResult(False, message, expected, f"{answered.status}: {brief(answered.text)}")
+        return CheckResult(True, f"{answered.status}" if wanted is None else f"{answered.status} with {brief(wanted)}")
 
     def problem(self, case: Case) -> str | None:
         value = in_case(self.body_has, case) if isinstance(self.body_has, str) else None

@@ -13,7 +13,7 @@ from steelyard.records import ScorerCall
 
 
 @frozen
-class Wanted:
+class NeededCall:
     """What a model has to be asked before an answer can be read; `key` is the digest of the question."""
 
     key: str
@@ -31,7 +31,7 @@ class Lookup:
     recorded: Mapping[str, ScorerCall]
     lenient: bool = False
     """True where nobody is asked and the best is assumed, for `audit`."""
-    wanted: dict[str, Wanted] = field(default_factory=dict)
+    wanted: dict[str, NeededCall] = field(default_factory=dict)
 
 
 LOOKUP: ContextVar[Lookup | None] = ContextVar("LOOKUP", default=None)

@@ -87,7 +87,7 @@ class _Sum:
 
 
 @frozen
-class Price:
+class PriceReading:
     """What a text says in money: `amounts` is None when it cannot be read, and `problem` says why."""
 
     amounts: Amounts | None
@@ -95,37 +95,37 @@ class Price:
 
 
 @lru_cache(maxsize=8192)
-def read_price(text: str, currency: str | None = None) -> Price:
+def read_price(text: str, currency: str | None = None) -> PriceReading:
     """Lowest and highest amount of a text; several amounts give their span, an open end is infinite.
 
     With a `currency`, amounts in another one do not count; nothing is ever converted.
     """
     cleaned = _DASHES.sub("-", text[:LONGEST_TEXT])
     if _NEGATIVE.match(cleaned):
-        return Price(None, "the amount is below zero")
+        return PriceReading(None, "the amount is below zero")
     sums = [_sum(match) for match in _amount().finditer(cleaned)]
     joined = [(item, two) for item, two in pairwise(sums) if _JOINED.fullmatch(cleaned, item.place[1], two.place[0])]
     for item, two in joined:
         _share_what_is_said_once(item, two)
     if any(_ORDERED.match(cleaned, item.place[1]) and item.amount > two.amount for item, two in joined):
-        return Price(None, "the range runs backwards")
+        return PriceReading(None, "the range runs backwards")
     priced = [result for result in sums if result.codes] or [result for result in sums if result.multiplier] or sums
     if not priced:
-        return Price(None, "no amount can be read")
+        return PriceReading(None, "no amount can be read")
     return _in_one_currency(priced, currency)
 
 
-def _in_one_currency(sums: list[_Sum], currency: str | None) -> Price:
+def _in_one_currency(sums: list[_Sum], currency: str | None) -> PriceReading:
     if currency is not None:
         stated = sums
         sums = [result for result in sums if not result.codes or currency.upper() in result.codes]
         if not sums:
-            return Price(None, f"the amount is in {stated[0].codes[0]}, not in {currency.upper()}")
+            return PriceReading(None, f"the amount is in {stated[0].codes[0]}, not in {currency.upper()}")
     elif not _agree(sums):
-        return Price(None, "the amounts are in different currencies")
+        return PriceReading(None, "the amounts are in different currencies")
     low = min(result.reach[0] for result in sums)
     high = max(result.reach[1] for result in sums)
-    return Price((low, high)) if math.isfinite(low) else Price(None, "the amount is too large")
+    return PriceReading((low, high)) if math.isfinite(low) else PriceReading(None, "the amount is too large")
 
 
 def _agree(sums: list[_Sum]) -> bool:
@@ -164,35 +164,35 @@ _LOW_KEYS: Final = ("low", "min", "minimum", "from")
 _HIGH_KEYS: Final = ("high", "max", "maximum", "to")
 
 
-def read_money(value: Any, *, per_unit: float, currency: str | None) -> Price:
+def read_money(value: Any, *, per_unit: float, currency: str | None) -> PriceReading:
     """The amounts of a number, a text, [low, high] or {low, high}; `per_unit` are what texts' main units come to."""
     if isinstance(value, str):
         price = read_price(value, currency)
         if price.amounts is None:
             return price
         # Rounded, because 70.99 * 100 is 7098.999999999999.
-        return Price((round(price.amounts[0] * per_unit, 6), round(price.amounts[1] * per_unit, 6)))
+        return PriceReading((round(price.amounts[0] * per_unit, 6), round(price.amounts[1] * per_unit, 6)))
     if isinstance(value, dict):
         value = [_first(value, _LOW_KEYS), _first(value, _HIGH_KEYS)]
     if isinstance(value, (list, tuple)):
         if len(value) != 2 or any(isinstance(end, (list, tuple, dict)) for end in value):
-            return Price(None, "a lowest and a highest amount are needed")
+            return PriceReading(None, "a lowest and a highest amount are needed")
         return join_money(value[0], value[1], per_unit=per_unit, currency=currency)
     number = as_number(value)
     if number is None or number < 0:
-        return Price(None, "no amount can be read")
-    return Price((number, number))
+        return PriceReading(None, "no amount can be read")
+    return PriceReading((number, number))
 
 
-def join_money(low: Any, high: Any, *, per_unit: float, currency: str | None) -> Price:
+def join_money(low: Any, high: Any, *, per_unit: float, currency: str | None) -> PriceReading:
     """The amounts from the lower end of `low` to the upper end of `high`; unreadable when they run backwards."""
     first = read_money(low, per_unit=per_unit, currency=currency)
     last = read_money(high, per_unit=per_unit, currency=currency)
     if first.amounts is None or last.amounts is None:
         return first if first.amounts is None else last
     if first.amounts[0] > last.amounts[1]:
-        return Price(None, "the range runs backwards")
-    return Price((first.amounts[0], last.amounts[1]))
+        return PriceReading(None, "the range runs backwards")
+    return PriceReading((first.amounts[0], last.amounts[1]))
 
 
 class MoneyRange(Scorer):
@@ -307,14 +307,14 @@ class MoneyRange(Scorer):
         low, high = as_number(self.expected_value(case, "low")), as_number(self.expected_value(case, "high"))
         return None if low is None or high is None or not 0 <= low <= high else (low, high)
 
-    def _estimate(self, answer: Any) -> tuple[Any, Price]:
+    def _estimate(self, answer: Any) -> tuple[Any, PriceReading]:
         if self.answer_low is None:
             raw = self.answer_value(answer)
             return raw, read_money(raw, per_unit=self._per_unit, currency=self.currency)
         low, high = self.answer_value(answer, "answer_low"), self.answer_value(answer, "answer_high")
         pair = [low, high]
         if type(low) is int and type(high) is int and 0 <= low <= high <= _WIDEST:
-            return pair, Price((low, high))  # what most answers are, without the way through words
+            return pair, PriceReading((low, high))  # what most answers are, without the way through words
         return pair, join_money(*pair, per_unit=self._per_unit, currency=self.currency)
 
 

@@ -11,7 +11,7 @@ from pydantic import Field, field_validator, model_validator
 
 from steelyard.records import Finding
 from steelyard.scoring.base import UNKNOWN, Reading, Scorer
-from steelyard.scoring.items.match import Code
+from steelyard.scoring.items.item_rules import Code
 from steelyard.scoring.repeat_items import key_text
 from steelyard.suite.case import Case
 from steelyard.suite.values import Scale

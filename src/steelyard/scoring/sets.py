@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from steelyard.records import Finding
 from steelyard.scoring.base import UNKNOWN, MeanMeasure, Measure, Reading, Scorer
-from steelyard.scoring.items.match import Code
+from steelyard.scoring.items.item_rules import Code
 from steelyard.scoring.repeat_items import key_text
 from steelyard.scoring.text import Difference, Folder
 from steelyard.suite.case import MISSING, Case, Getter, compile_path, in_answer

@@ -13,7 +13,7 @@ from steelyard import plugins
 from steelyard.errors import MissingExtra
 from steelyard.records import ScorerCall
 from steelyard.scoring.base import UNKNOWN, Measure, Reading, Scorer
-from steelyard.scoring.model_scorers import LOOKUP, Wanted
+from steelyard.scoring.model_scorers import LOOKUP, NeededCall
 from steelyard.scoring.spelling import as_text
 from steelyard.suite.case import Case, digest
 from steelyard.suite.values import Share
@@ -112,7 +112,7 @@ class Similarity(Scorer):
                 calls.append(call)
             if call is None or call.call_result.failure is not None:
                 complete = False
-                lookup.wanted[key] = Wanted(key, model, (got, truth), _why(model.model, call))
+                lookup.wanted[key] = NeededCall(key, model, (got, truth), _why(model.model, call))
         best = max(float(call.call_result.text or "nan") for call in calls) if complete else None
         return best, tuple(calls)
 

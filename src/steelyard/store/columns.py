@@ -27,7 +27,7 @@ WHOLE = (np.int8, np.int16, np.int32, np.int64)
 REAL = (np.float16, np.float32, np.float64)
 
 
-class Column:
+class NarrowColumn:
     """Values in the narrowest type that holds all of them exactly; what was not put is absent (-1 or NaN)."""
 
     def __init__(self, n: int, kinds: Sequence[type] = WHOLE) -> None:
@@ -167,7 +167,7 @@ class _Cases:
     """The codes of cases whose ids come in order, so that none need be looked up; useless once one does not."""
 
     def __init__(self, n: int) -> None:
-        self.codes = Column(n)
+        self.codes = NarrowColumn(n)
         self.ids = PackedTexts()
         self.in_order = True
         self._last = ""
@@ -202,9 +202,9 @@ def read_columns(session: Session, run: int, suite: SuiteModel) -> Columns:
     names = {column: Names() for column in _TEXTS}
     names["outcome"] = Names([outcome.value for outcome in Outcome])
     names["band"] = Names([band.name for band in suite.bands])
-    whole = {column: Column(n) for column in ("repeat", "passed", *_TEXTS)}
-    score, parts = Column(n, REAL), {name: Column(n, REAL) for name in components}
-    counted = {(name, count): Column(n, REAL) for name, _weight, counts in available for count in counts}
+    whole = {column: NarrowColumn(n) for column in ("repeat", "passed", *_TEXTS)}
+    score, parts = NarrowColumn(n, REAL), {name: NarrowColumn(n, REAL) for name in components}
+    counted = {(name, count): NarrowColumn(n, REAL) for name, _weight, counts in available for count in counts}
     # As wide as what is looked up in it, which numpy would otherwise widen again and again.
     places = np.empty(n, dtype=np.int64)
     cases = _Cases(n)
@@ -256,8 +256,8 @@ def read_columns(session: Session, run: int, suite: SuiteModel) -> Columns:
 
 
 def _put_parts(
-    parts: dict[str, Column],
-    counted: dict[tuple[str, str], Column],
+    parts: dict[str, NarrowColumn],
+    counted: dict[tuple[str, str], NarrowColumn],
     piece: slice,
     layouts: dict[int, Layout],
     used: Sequence[int],
@@ -276,7 +276,7 @@ def _put_parts(
             column.put(piece.start + where, matrix[:, position])
 
 
-def _by_component(counted: dict[tuple[str, str], Column]) -> dict[str, dict[str, np.ndarray]]:
+def _by_component(counted: dict[tuple[str, str], NarrowColumn]) -> dict[str, dict[str, np.ndarray]]:
     nested: dict[str, dict[str, np.ndarray]] = {}
     for (name, count), column in counted.items():
         nested.setdefault(name, {})[count] = column.values
@@ -311,7 +311,7 @@ def _findings(session: Session, run: int, seq: np.ndarray) -> dict[str, Any]:
     """Positions of samples, and of each finding in them the code, the component, the gain and the section."""
     n = session.execute(_N_FINDINGS, (run,))[0][0]
     places, codes, components, sections = array("I"), _Listing(), _Listing(), _Listing()
-    gain = Column(n, REAL)
+    gain = NarrowColumn(n, REAL)
     for rows in session.stream(_FINDINGS, (run,), PIECE):
         seqs, code, component, gains, section = zip(*rows, strict=True)
         gain.put(slice(len(places), len(places) + len(rows)), np.array(gains))
@@ -337,9 +337,9 @@ def _positions(seq: np.ndarray, seqs: Sequence[int]) -> bytes:
 
 def _call_results(session: Session, run: int, seq: np.ndarray) -> dict[str, Any]:
     """Numbers of the attempts, which a rescored run shares with an earlier one that may hold more of them."""
-    measured = {column: Column(len(seq), REAL) for column in _NUMBERS | _RARE_NUMBERS}
-    failure, names = Column(len(seq)), Names()
-    first_failure, first_names = Column(len(seq)), Names()
+    measured = {column: NarrowColumn(len(seq), REAL) for column in _NUMBERS | _RARE_NUMBERS}
+    failure, names = NarrowColumn(len(seq)), Names()
+    first_failure, first_names = NarrowColumn(len(seq)), Names()
     for (owner,) in session.execute(_OWNERS, (run,)):
         # To look once is half the price of bringing four empty columns along.
         wanted = _NUMBERS | _RARE_NUMBERS if session.execute(_HAS_RARE, (owner,)) else _NUMBERS

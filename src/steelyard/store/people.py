@@ -88,7 +88,7 @@ class Queue:
 
 
 @frozen
-class Plan:
+class QueuePlan:
     """What was planned for a queue."""
 
     kind: str
@@ -103,7 +103,7 @@ class Plan:
 
 
 @frozen
-class Place:
+class QueuePlace:
     """One place of a queue, held by a person at a desk."""
 
     queue: Queue
@@ -269,12 +269,12 @@ class PeopleTables:
 
     # ---- plans and their queues
 
-    def plan(self, queue: Queue) -> Plan | None:
+    def plan(self, queue: Queue) -> QueuePlan | None:
         """What was planned for a queue; None when nothing was."""
         rows = self._read(queue, f"SELECT content FROM label_plans WHERE {_IN_QUEUE}")  # noqa: S608 - our own words
-        return decode(Plan, json.loads(rows[0][0])) if rows else None
+        return decode(QueuePlan, json.loads(rows[0][0])) if rows else None
 
-    def add_places(self, queue: Queue, plan: Plan, places: Sequence[tuple[Key, str]], per_item: int = 1) -> int:
+    def add_places(self, queue: Queue, plan: QueuePlan, places: Sequence[tuple[Key, str]], per_item: int = 1) -> int:
         """Keep a plan and put places for items that have none at the end of its queue; how many were added.
 
         An item that is there already and now is drawn at random counts as random from now on, and so do its labels: it
@@ -307,13 +307,13 @@ class PeopleTables:
             rows = session.execute(sql, (most,))
         return [Queue(from_stored(run), other and from_stored(other), bool(of_case)) for run, other, of_case in rows]
 
-    def place(self, queue: Queue, position: int, person: str, desk: str = "") -> Place | None:
+    def place(self, queue: Queue, position: int, person: str, desk: str = "") -> QueuePlace | None:
         """A place by its position, whoever holds it; None when it is not for that person."""
         sql = f"""SELECT case_id, variant, repeat, drawn, round FROM label_queue
             WHERE {_IN_QUEUE} AND position = ? AND (only_for IS NULL OR only_for = ?)"""  # noqa: S608 - our own words
         for row in self._read(queue, sql, position, to_stored(person_key(person))):
             case_id, variant, repeat, drawn, round_ = row
-            return Place(
+            return QueuePlace(
                 queue, position, from_stored(case_id), from_stored(variant), repeat, drawn, round_, person, desk
             )
         return None
@@ -341,7 +341,7 @@ class PeopleTables:
 
     def next_place(
         self, queue: Queue, person: str, lease: float, desk: str = "", now: float | None = None
-    ) -> Place | None:
+    ) -> QueuePlace | None:
         """The place that a person holds at this desk, or the first free one, held from now on for `lease` seconds.
 
         Where none is free it is one that the person holds at another desk; None when nothing is left for that person.
@@ -360,9 +360,11 @@ class PeopleTables:
             position, case_id, variant, repeat, drawn, round_ = rows[0]
             held = f"UPDATE label_queue SET person = ?, desk = ?, held_until = ? WHERE {_IN_QUEUE} AND position = ?"  # noqa: S608
             session.execute(held, (name, desk, now + lease, *numbers, position))
-        return Place(queue, position, from_stored(case_id), from_stored(variant), repeat, drawn, round_, person, desk)
+        return QueuePlace(
+            queue, position, from_stored(case_id), from_stored(variant), repeat, drawn, round_, person, desk
+        )
 
-    def fill(self, place: Place, label: LabelRecord, *, again: bool = False) -> LabelRecord:
+    def fill(self, place: QueuePlace, label: LabelRecord, *, again: bool = False) -> LabelRecord:
         """Keep the label of a place. It is kept, too, when the lease ended and somebody else holds the place by now.
 
         `again` adds a place for the same person to label the same item a second time. AlreadyLabelled when the person
@@ -379,7 +381,7 @@ class PeopleTables:
                 session.insert("label_queue", _QUEUE, [row])
         return replace(label, number=number)
 
-    def leave_desk(self, place: Place) -> None:
+    def leave_desk(self, place: QueuePlace) -> None:
         """Let the person have the place, as long as it is held, at whatever desk they come back to."""
         with self._database.writing() as session:
             sql = f"UPDATE label_queue SET desk = '' WHERE {_IN_QUEUE} AND position = ? AND desk = ?"  # noqa: S608
@@ -410,7 +412,7 @@ class PeopleTables:
         return numbers
 
 
-def _end_lease(session: Session, queue: tuple[int, ...], place: Place, label: int | None = None) -> None:
+def _end_lease(session: Session, queue: tuple[int, ...], place: QueuePlace, label: int | None = None) -> None:
     """Fill a place with a label, or free it without one; unless somebody else holds it by now."""
     change = "person = NULL" if label is None else f"label = {label}"
     sql = f"UPDATE label_queue SET {change}, held_until = NULL WHERE {_IN_QUEUE} AND position = ? AND person = ?"  # noqa: S608
@@ -436,7 +438,7 @@ def _fill_open(session: Session, queue: tuple[int, ...]) -> None:
     those, so that an estimate waits until the whole draw has labels.
     """
     content = session.execute(f"SELECT content FROM label_plans WHERE {_IN_QUEUE}", queue)  # noqa: S608
-    plan = decode(Plan, json.loads(content[0][0])) if content else None
+    plan = decode(QueuePlan, json.loads(content[0][0])) if content else None
     labels = [] if plan is None else session.execute(_UNPLACED, (*queue, plan.kind, *queue))
     if plan is None or not labels:
         return

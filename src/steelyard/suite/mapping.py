@@ -1,23 +1,21 @@
-"""Templates, how rows of a file become cases, and how cases are sliced by their fields."""
+"""Templates, and how rows of a file become cases."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from decimal import Decimal, InvalidOperation
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from steelyard.errors import Problem, SuiteError, UsageError
+from steelyard.errors import Problem, SuiteError
 from steelyard.frozen import frozen
-from steelyard.suite.case import MISSING, NONE, Case, Getter, compile_path, path_step, split_path
+from steelyard.suite.case import MISSING, Case, Getter, compile_path, path_step, split_path
 from steelyard.suite.models import Variant
 from steelyard.suite.readers import decode, split_list
-from steelyard.suite.values import slice_tag
 from steelyard.suite.yaml import listed, meant, result, shown, unknown_key
 
 if TYPE_CHECKING:
@@ -25,7 +23,10 @@ if TYPE_CHECKING:
     from jinja2.runtime import Context
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+
 # Texts with holes, filled from a case: sandboxed Jinja in which an unknown name is an error, never an empty string.
+
+
 # Jinja is imported when it is needed: most suites have no holes, or such as `{{ input.text }}`, which targets fill.
 
 _TRUTH_SHOWN = "the template would show the truth to the system under test"
@@ -507,68 +508,3 @@ def _object(spec: dict[str, Any], place: tuple[str | int, ...], mapping: RowMapp
         return base | {key: value for key, value in built if value is not MISSING}
 
     return rule
-
-
-# Slices by a field of the case.
-
-MOST_SLICES = 50
-"""Slices of one field; of more, each would have too few cases to say anything."""
-_LONGEST_SLICE = 100
-
-
-def slice_names(case: Case, path: str) -> tuple[str, ...]:
-    """The slices that a case is in by a field: several where it holds a list, `(none)` where it holds nothing.
-
-    UsageError when what it holds names no slice: a group of keys, or a long text.
-    """
-    value = compile_path(path)(case)
-    values = value if isinstance(value, list | tuple) else [value]
-    try:
-        return tuple(dict.fromkeys(map(_slice_name, values))) or (NONE,)
-    except ValueError as error:
-        raise UsageError(f"case {case.id} is in no slice by {path}: it holds {error}") from None
-
-
-def _slice_name(value: Any) -> str:
-    if value is None or value is MISSING or value == "":
-        return NONE
-    if isinstance(value, str) and (len(value) > _LONGEST_SLICE or not value.isprintable()):
-        raise ValueError(f"a text that is longer than {_LONGEST_SLICE} characters, or has several lines")
-    if isinstance(value, dict | list | tuple):
-        raise ValueError("a group of keys or a list of lists: name a field in it")
-    return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def sample_tags(case: Case, paths: Sequence[str]) -> tuple[str, ...]:
-    """The tags of a sample: those of its case, and the slices that it is in by these fields."""
-    if not paths:
-        return case.tags
-    fields = [slice_tag(path, name) for path in paths for name in slice_names(case, path)]
-    return tuple(dict.fromkeys((*case.tags, *fields)))
-
-
-class SliceTally:
-    """How many cases are in each slice by some fields."""
-
-    def __init__(self, paths: Sequence[str]) -> None:
-        self.counts: dict[str, Counter[str]] = {path: Counter() for path in paths}
-
-    def add(self, case: Case) -> None:
-        """Count a case; UsageError when it holds what names no slice."""
-        for path, names in self.counts.items():
-            # What is too much already need not be held in memory.
-            names.update(slice_names(case, path) if len(names) <= MOST_SLICES else ())
-
-    def problems(self) -> Iterator[tuple[str, int]]:
-        """Why the values of a field make no slices, and which of the fields it is."""
-        for at, (path, names) in enumerate(self.counts.items()):
-            if len(names) > MOST_SLICES:
-                yield (
-                    (
-                        f"slices: {path} has more than {MOST_SLICES} different values in the cases, and slices are few"
-                        " groups: choose a field with fewer, or give the cases one that says the group (short, long)"
-                    ),
-                    at,
-                )
-            elif names and not names.keys() - {NONE}:
-                yield f"slices: {path} is in none of the cases", at

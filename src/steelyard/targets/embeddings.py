@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from steelyard.targets.chat import ModelAddress
+from steelyard.targets.model_address import ModelAddress
 from steelyard.targets.protocols import ChatProtocol, Completion
 
 

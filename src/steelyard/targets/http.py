@@ -15,30 +15,31 @@ from steelyard.errors import Problem, SuiteError, TargetFailure
 from steelyard.failures import reported_error
 from steelyard.redact import SecretRedactor, looks_secret
 from steelyard.suite.case import MISSING, Getter, compile_path, digest
-from steelyard.targets.base import (
-    CasePath,
+from steelyard.targets.base import Request, Response, TargetContext
+from steelyard.targets.connection import HttpRequest, excerpt_of
+from steelyard.targets.filling import (
     Filler,
-    FromEnv,
-    Request,
-    Response,
-    TargetContext,
-    TargetSettings,
     TextFiller,
-    Texts,
-    Values,
     body_filler,
     has_holes,
     host_template,
-    listed,
-    names_header,
-    read_variable,
     refuse_hosts_of_cases,
     text_filler,
     to_json,
     tree_filler,
 )
-from steelyard.targets.connection import HttpRequest, excerpt_of
-from steelyard.targets.service import PORT, NotReady, Readiness, ReadySettings, Service, StartSettings, token_for
+from steelyard.targets.service import NotReady, Readiness, Service, token_for
+from steelyard.targets.service_settings import PORT, ReadySettings, StartSettings
+from steelyard.targets.settings import (
+    CasePath,
+    FromEnv,
+    TargetSettings,
+    Texts,
+    Values,
+    listed,
+    names_header,
+    read_variable,
+)
 from steelyard.targets.transport import Received, json_of, wire_of
 
 # The settings of an HTTP target.

@@ -48,7 +48,7 @@ class Completion:
 
 
 @frozen
-class Wanted:
+class AnswerForm:
     """In which form an answer is asked for."""
 
     form: ResponseFormat = "text"
@@ -81,7 +81,7 @@ class ChatProtocol:
         """Where a request is sent."""
         return URL(base_url + self.path)
 
-    def body(self, asked: Mapping[str, Any], wanted: Wanted) -> dict[str, Any]:
+    def body(self, asked: Mapping[str, Any], wanted: AnswerForm) -> dict[str, Any]:
         """What is sent."""
         body = dict(asked)
         if wanted.form == "json":
@@ -148,7 +148,7 @@ class AnthropicProtocol(ChatProtocol):
     limited = frozenset({"max_tokens", "model_context_window_exceeded"})
     filtered = frozenset({"refusal"})
 
-    def body(self, asked: Mapping[str, Any], wanted: Wanted) -> dict[str, Any]:
+    def body(self, asked: Mapping[str, Any], wanted: AnswerForm) -> dict[str, Any]:
         def image(media_type: str, data: str, url: str) -> dict[str, Any]:
             coded = {"type": "base64", "media_type": media_type, "data": data}
             return {"type": "image", "source": {"type": "url", "url": url} if url else coded}
@@ -221,7 +221,7 @@ class GeminiProtocol(ChatProtocol):
         how = "streamGenerateContent?alt=sse" if stream else "generateContent"
         return _joined(base_url, f"/{quote(named)}:{how}")
 
-    def body(self, asked: Mapping[str, Any], wanted: Wanted) -> dict[str, Any]:
+    def body(self, asked: Mapping[str, Any], wanted: AnswerForm) -> dict[str, Any]:
         def image(media_type: str, data: str, url: str) -> dict[str, Any]:
             return {"fileData": {"fileUri": url}} if url else {"inlineData": {"mimeType": media_type, "data": data}}
 
@@ -280,7 +280,7 @@ class BedrockProtocol(ChatProtocol):
     def url(self, base_url: str, model: str, *, stream: bool) -> URL:  # noqa: ARG002
         return _joined(base_url, f"/model/{quote(model, safe='')}/converse")
 
-    def body(self, asked: Mapping[str, Any], wanted: Wanted) -> dict[str, Any]:
+    def body(self, asked: Mapping[str, Any], wanted: AnswerForm) -> dict[str, Any]:
         def image(media_type: str, data: str, url: str) -> dict[str, Any]:
             if url:
                 message = f"{excerpt_of(url)}: Bedrock takes images as files, not by address"

@@ -8,9 +8,11 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, Field, model_validator
 
 from steelyard.targets.aws import Signer
-from steelyard.targets.base import TargetContext, names_header, read_variable
-from steelyard.targets.chat import ChatConnection, ChatSettings, ChatTarget
+from steelyard.targets.base import TargetContext
+from steelyard.targets.chat import ChatSettings, ChatTarget
+from steelyard.targets.model_address import ChatConnection
 from steelyard.targets.protocols import AnthropicProtocol, BedrockProtocol, ChatProtocol, GeminiProtocol
+from steelyard.targets.settings import names_header, read_variable
 
 
 class _Anthropic(BaseModel):

@@ -26,16 +26,8 @@ from steelyard.plugins import (
     source_digest,
 )
 from steelyard.redact import learn_secrets, redact_known, secrets_in
-from steelyard.targets.base import (
-    Request,
-    Response,
-    TargetContext,
-    TargetSettings,
-    Texts,
-    checked_response,
-    failure_of,
-    read_variable,
-)
+from steelyard.targets.base import Request, Response, TargetContext, checked_response, failure_of
+from steelyard.targets.settings import TargetSettings, Texts, read_variable
 
 
 class PythonSettings(TargetSettings):

@@ -20,7 +20,8 @@ from steelyard.frozen import frozen
 from steelyard.suite.case import MISSING, Getter, compile_path
 from steelyard.suite.readers import read_parquet, refuse
 from steelyard.suite.streams import Damaged, LocalCopy, ending, fetch, is_address, is_packed, lines_copy, open_bytes
-from steelyard.targets.base import CasePath, Request, Response, TargetContext, TargetSettings
+from steelyard.targets.base import Request, Response, TargetContext
+from steelyard.targets.settings import CasePath, TargetSettings
 
 # A recording's index: where each answer stands in its file, in 16 bytes a record.
 
@@ -103,7 +104,7 @@ class Index:
 _ENDINGS = (".jsonl", ".ndjson", ".parquet")
 
 
-class PlainLines:
+class RecordedLines:
     """A recording as a file of JSON lines that can be read from anywhere: itself, or a copy that is unpacked."""
 
     def __init__(self, folder: Path, name: str, form: str | None = None) -> None:
@@ -153,7 +154,7 @@ class PlainLines:
             raise SuiteError([Problem(f"{error} after line {line:,}", self.name, line or None)]) from None
 
 
-def scan(lines: PlainLines, shape: RecordShape) -> Index:
+def scan(lines: RecordedLines, shape: RecordShape) -> Index:
     """Reads the file once; SuiteError with file and line for every line that cannot be used and every double."""
     name = lines.name
     problems: list[Problem] = []
@@ -208,7 +209,7 @@ def _sorted_index(hashes: array[int], offsets: array[int], digest: str) -> Index
     return Index(array("Q", keys[order].tobytes()), array("q", places[order].tobytes()), digest)
 
 
-def _refuse_doubles(index: Index, lines: PlainLines, shape: RecordShape) -> None:
+def _refuse_doubles(index: Index, lines: RecordedLines, shape: RecordShape) -> None:
     problems: list[Problem] = []
     first_of: dict[Key, int] = {}
     with lines.path.open("rb") as stream:
@@ -224,7 +225,7 @@ def _refuse_doubles(index: Index, lines: PlainLines, shape: RecordShape) -> None
         raise SuiteError(problems)
 
 
-def _double(key: Key, lines: PlainLines, first: int, second: int) -> Problem:
+def _double(key: Key, lines: RecordedLines, first: int, second: int) -> Problem:
     case, variant, repeat = key
     path, unit = lines.path, "row" if lines.is_parquet else "line"
     text = f"case {case}" + (f", variant {variant}" if variant else "") + f", repeat {repeat}"
@@ -298,7 +299,7 @@ class RecordedTarget:
             settings.case, settings.variant, settings.repeat, settings.answer, settings.failed
         )
         self._extras = {name: (compile_path(getattr(settings, name)), check) for name, check in _EXTRAS.items()}
-        self._result: tuple[PlainLines, Index] | None = None
+        self._result: tuple[RecordedLines, Index] | None = None
         self._stream: BufferedReader | None = None
 
     async def __aenter__(self) -> Self:
@@ -353,9 +354,9 @@ class RecordedTarget:
         """None are needed."""
         return []
 
-    def _indexed(self) -> tuple[PlainLines, Index]:
+    def _indexed(self) -> tuple[RecordedLines, Index]:
         if self._result is None:
-            lines = PlainLines(self._folder, self._settings.file, self._settings.format)
+            lines = RecordedLines(self._folder, self._settings.file, self._settings.format)
             self._result = lines, scan(lines, self._shape)
         return self._result
 

@@ -18,8 +18,8 @@ from steelyard.errors import SteelyardError
 from steelyard.loading.load import load_suite
 from steelyard.report.format import counted, one_line
 from steelyard.results.find import file_reference, names_a_file
-from steelyard.runner.attribute import Changes, changes_since, newest_run
-from steelyard.runner.attribute import note as note_edits
+from steelyard.runner.suite_changes import SuiteChanges, changes_since, newest_run
+from steelyard.runner.suite_changes import note as note_edits
 from steelyard.store.sql import open_store
 from steelyard.suite.case import MISSING
 from steelyard.suite.models import SuiteModel
@@ -336,7 +336,7 @@ def _note(suite: str, by: str | None, since: str | None, store_url: str | None, 
     return [line.as_data() for line in noted], [*lines, f"{counted(len(noted), 'edit')} noted in {path}{still}"], 0
 
 
-def _changes(suite: str, since: str | None, store_url: str | None) -> tuple[SuiteModel, Changes]:
+def _changes(suite: str, since: str | None, store_url: str | None) -> tuple[SuiteModel, SuiteChanges]:
     loaded = load_suite(suite)
     with ExitStack() as stack:
         if since is not None and names_a_file(since):

@@ -14,10 +14,11 @@ from steelyard.frozen import frozen
 from steelyard.plugins import is_own
 from steelyard.scoring.base import Answered, Scorer
 from steelyard.scoring.building import build_answer
-from steelyard.scoring.checks import CountCheck, PathCheck
+from steelyard.scoring.checks import PathCheck
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.scoring.expectations import Expectations
 from steelyard.scoring.functions import FunctionScorer
+from steelyard.scoring.list_checks import CountCheck
 from steelyard.scoring.names import KeywordsOrFuzzy
 from steelyard.scoring.numbers import Number
 from steelyard.scoring.spelling import has_phrase, normalise

@@ -9,7 +9,8 @@ from dataclasses import field, replace
 from math import isnan, nan
 from typing import Any, Literal
 
-from steelyard.engine.rescore import OtherBalance, reading_of, same_question
+from steelyard.engine.other_suite import OtherBalance, reading_of
+from steelyard.engine.rescore import same_question
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
 from steelyard.loading.load import PENDING_SUFFIX, load_suite

@@ -35,7 +35,7 @@ from steelyard.stats.paired import NO_CHANGE
 from steelyard.store.base import Store
 from steelyard.store.excerpt import Excerpt
 from steelyard.store.sql import SqlStore
-from steelyard.web.differences import LONGEST, WIDE, Part, Reach, differences
+from steelyard.web.differences import LONGEST, WIDE, Part, ShownLength, differences
 from steelyard.web.render import PageWriter
 from steelyard.web.runs import state_of
 from steelyard.web.site import (
@@ -55,7 +55,7 @@ MOST_LISTED = 2_000
 _A_PAGE = 20
 _FIRST = 5
 """Pairs that the page of the comparison shows itself."""
-_SHORT = Reach(most=300, context=120)
+_SHORT = ShownLength(most=300, context=120)
 _LONGEST_TEXT = 6_000
 _MOST_FINDINGS = 50
 _LARGEST = {"answer": 20_000, "figures": 45_000}
@@ -261,7 +261,7 @@ def show_pair(visit: Visit) -> Mapping[str, Any]:
     }
 
 
-def _pairs(store: SqlStore, change: _Change, numbers: Sequence[int], reach: Reach) -> list[dict[str, Any]]:
+def _pairs(store: SqlStore, change: _Change, numbers: Sequence[int], reach: ShownLength) -> list[dict[str, Any]]:
     """Some pairs as data, each with what differs in the answers; with a wide reach all that a page of one shows."""
     sides = []
     for header, places in ((change.a, change.order.first), (change.b, change.order.second)):
@@ -271,7 +271,9 @@ def _pairs(store: SqlStore, change: _Change, numbers: Sequence[int], reach: Reac
     return [_pair(change, number, before, after, reach) for number, before, after in zip(numbers, *sides, strict=True)]
 
 
-def _pair(change: _Change, number: int, before: Excerpt | None, after: Excerpt | None, reach: Reach) -> dict[str, Any]:
+def _pair(
+    change: _Change, number: int, before: Excerpt | None, after: Excerpt | None, reach: ShownLength
+) -> dict[str, Any]:
     sample = (before or after).sample  # type: ignore[union-attr] # one of them is there
     reason = int(change.order.reason[number - 1])
     a, b = (None if side is None else side.sample for side in (before, after))

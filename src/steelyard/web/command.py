@@ -81,7 +81,7 @@ def _serve(
         from steelyard.web.app import create_app
     except ImportError:
         raise MissingExtra("the web app", "web") from None
-    from steelyard.web.figures import Figures
+    from steelyard.web.figures import FigureJobs
     from steelyard.web.security import is_loopback
     from steelyard.web.site import Settings, Site
 
@@ -93,7 +93,7 @@ def _serve(
     try:
         name, *others = _names(host)
         settings = Settings(name, (*others, *allow_host), tokens, read_only)
-        app = create_app(Site(store, Figures(store_url), settings))
+        app = create_app(Site(store, FigureJobs(store_url), settings))
         shown = f"[{name}]" if ":" in name else name
         address = f"http://{shown}:{listening.getsockname()[1]}"
         _announce(address, page, tokens, as_json=as_json)

@@ -14,11 +14,11 @@ from steelyard.errors import SuiteError, UsageError
 from steelyard.loading.load import suite_of_run
 from steelyard.people import report
 from steelyard.people.agreement import agreement_of
-from steelyard.people.desk import Desk, Draw, Task, extend_plan
+from steelyard.people.desk import Desk, Draw, LabelTask, extend_plan
 from steelyard.people.estimates import estimates_of
 from steelyard.people.experts import contested_in
 from steelyard.people.files import people_names
-from steelyard.people.labels import PREFERENCE, Terms
+from steelyard.people.labels import PREFERENCE, LabelTerms
 from steelyard.records import RunHeader
 from steelyard.report import format as fmt
 from steelyard.report.render.json import picked
@@ -213,7 +213,7 @@ def show_desk(visit: Visit) -> Mapping[str, Any]:
     }
 
 
-def _questions(terms: Terms, kind: str) -> Iterator[dict[str, Any]]:
+def _questions(terms: LabelTerms, kind: str) -> Iterator[dict[str, Any]]:
     """What is asked of an item: each by buttons with a key (`choices`) or by a field to fill in (`field`)."""
     if kind == SCORES and terms.suite.judge is not None:
         yield from _rubric(terms.suite.judge.rubric)
@@ -278,7 +278,7 @@ def _seated(visit: Visit, seat: Seat) -> tuple[RunHeader, Desk]:
     return header, Desk(visit.store, header, _who(visit, seat), kind=seat.kind, against=other, name=seat.desk)
 
 
-def _item(header: RunHeader, task: Task | None) -> dict[str, Any] | None:
+def _item(header: RunHeader, task: LabelTask | None) -> dict[str, Any] | None:
     """An item as a person sees it: texts with every hidden character spelled out, and where its pictures are."""
     if task is None:
         return None

@@ -33,7 +33,7 @@ Part = tuple[Literal["both", "first", "second", "cut"], str]
 
 
 @frozen
-class Reach:
+class ShownLength:
     """How much is shown, in characters."""
 
     most: int = 6_000
@@ -42,10 +42,10 @@ class Reach:
     """Of a stretch that both have, before and after a change each."""
 
 
-WIDE = Reach()
+WIDE = ShownLength()
 
 
-def differences(first: str, second: str, reach: Reach = WIDE) -> list[Part]:
+def differences(first: str, second: str, reach: ShownLength = WIDE) -> list[Part]:
     """The parts in order: "both" and "first" are the first text, "both" and "second" the second."""
     left_off = sum(max(0, len(text) - LONGEST) for text in (first, second))
     first, second = first[:LONGEST], second[:LONGEST]
@@ -137,7 +137,7 @@ def _joined(parts: list[Part]) -> list[Part]:
     return joined
 
 
-def _shown(parts: list[Part], reach: Reach) -> Iterator[Part]:
+def _shown(parts: list[Part], reach: ShownLength) -> Iterator[Part]:
     """Every change in turn, with some of what is around it; when enough is shown, how much more there is."""
     room, left_off = {"first": reach.most, "second": reach.most}, 0
     for at, (kind, text) in enumerate(parts):

@@ -24,7 +24,7 @@ Job = Callable[..., dict[str, Any]]
 """A function of a module, of the store and plain values, that gives what a page shows as texts and plain data."""
 
 
-class Figures:
+class FigureJobs:
     """Results of jobs, by what they were asked for; each is computed once."""
 
     def __init__(self, store_url: str | None) -> None:

@@ -20,7 +20,7 @@ from steelyard.report.render.html import tag
 from steelyard.report.samples import WHOLE_RESPONSE, SampleReader, checks_table
 from steelyard.store.excerpt import Excerpt
 from steelyard.suite.case import Case
-from steelyard.targets.base import request_again
+from steelyard.targets.stored_request import request_again
 from steelyard.web import render
 from steelyard.web.differences import LONGEST, Part, differences
 from steelyard.web.samples import ListQuery, list_address, order_in, selection_in

@@ -17,7 +17,7 @@ from steelyard.store.selection import OfRun, Selection
 
 if TYPE_CHECKING:
     from steelyard.store.sql import SqlStore
-    from steelyard.web.figures import Figures, Job
+    from steelyard.web.figures import FigureJobs, Job
 
 
 _MOST_MEDIA = 300
@@ -55,7 +55,7 @@ class Settings:
 class Site:
     """One store, served."""
 
-    def __init__(self, store: SqlStore, figures: Figures, settings: Settings) -> None:
+    def __init__(self, store: SqlStore, figures: FigureJobs, settings: Settings) -> None:
         self.store = store
         self.figures = figures
         self.settings = settings

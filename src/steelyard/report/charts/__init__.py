@@ -11,9 +11,10 @@ from steelyard.analysis.model import Summary
 from steelyard.analysis.stability import CellStability
 from steelyard.records import RunHeader
 from steelyard.report.charts.base import Chart
-from steelyard.report.charts.counts import counts, pass_fail, stated_latency, stated_stability, with_stated_values
+from steelyard.report.charts.counts import counts, pass_fail
 from steelyard.report.charts.latency import latency_by_case, latency_histogram, stability
 from steelyard.report.charts.scores import score_charts
+from steelyard.report.charts.stated import stated_latency, stated_stability, with_stated_values
 from steelyard.stats.intervals import Estimate
 from steelyard.suite.models import UncalledCase
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any
 
-from steelyard.analysis.latency import CellLatency, LatencyFigures, Spread, latency_metrics, no_calls
 from steelyard.analysis.repeats import CellChecks, CheckOfCell, ChecksFigures
-from steelyard.analysis.stability import CellStability, StabilityFigures
 from steelyard.report.charts.base import (
     BLUE,
     DARK_VERMILLION,
@@ -34,7 +31,6 @@ from steelyard.report.charts.base import (
     short_name,
 )
 from steelyard.report.format import counted
-from steelyard.stats.intervals import Estimate
 
 _REACH = 0.35
 """Of a step, what a band reaches beyond its range: marks at its ends, and a range of one number, are seen inside."""
@@ -170,8 +166,6 @@ def _is_open(check: CheckOfCell) -> bool:
     return check.low is None and check.high is None
 
 
-# A grid of cases and checks: which passed, which failed, which are undecided.
-
 # What failed is the darkest: it is found first, without colour too.
 STATES = {"passed": LIGHT_BLUE, "failed": DARK_VERMILLION, "cannot tell": YELLOW, "does not apply": FAINT}
 _LETTERS = {"passed": "P", "failed": "F", "cannot tell": "?", "does not apply": "–"}
@@ -242,58 +236,3 @@ def _state(holds: Sequence[bool | None]) -> str:
 
 def _declared(name: str) -> str:
     return name.partition(":")[0]
-
-
-# Figures that a file of another tool states, for charts: it holds no calls or answers to compute them by.
-
-_PRESENCE = "presence"
-_CHECK = "check."
-
-
-def stated_latency(stated: Mapping[str, Any]) -> LatencyFigures | None:
-    """What is stated of the times of each case; an `n` of 0 where it is not said. None when nothing is."""
-    results = {case: parts.get("latency") or {} for case, parts in stated.items()}
-    if not any("mean" in times for times in results.values()):
-        return None
-    cells = tuple(
-        CellLatency(
-            case,
-            "",
-            Spread({"n": int(times.get("n", 0))} | {name: times.get(name) for name in latency_metrics()}),
-            int(times.get("timeouts", 0)),
-            int(times.get("failures", 0)),
-        )
-        for case, times in results.items()
-    )
-    timeouts, failures = sum(cell.timeouts for cell in cells), sum(cell.failures for cell in cells)
-    return LatencyFigures(no_calls(), timeouts, failures, cells=cells, n_cells=len(cells))
-
-
-def stated_stability(stated: Mapping[str, Any]) -> StabilityFigures | None:
-    """What is stated of how alike the repeats of each case are; None when nothing is."""
-    results = {case: parts.get("stability") or {} for case, parts in stated.items()}
-    names = list(dict.fromkeys(name for shares in results.values() for name in shares if name != _PRESENCE))
-    if not any(results.values()):
-        return None
-    cells = tuple(
-        CellStability(
-            case, "", 0, 0, Estimate(shares.get(_PRESENCE), 0), {name: Estimate(shares.get(name), 0) for name in names}
-        )
-        for case, shares in results.items()
-    )
-    nothing = Estimate(None, 0)
-    return StabilityFigures("", dict.fromkeys(names, ""), nothing, cells=cells, n_cells=len(cells))
-
-
-def with_stated_values(figures: ChecksFigures, stated: Mapping[str, Any]) -> ChecksFigures:
-    """The same, checks with the figures of all repeats that are stated of them; what has none is there without."""
-    cells = []
-    for cell in figures.cells:
-        checks = {check.name: check for check in cell.checks}
-        for part, values in (stated.get(cell.case_id) or {}).items():
-            if part.startswith(_CHECK):
-                name = part.removeprefix(_CHECK)
-                available = checks.get(name, CheckOfCell(name, 0, 0, 1, "", None))
-                checks[name] = replace(available, values=tuple(values.values()))
-        cells.append(replace(cell, checks=tuple(checks.values())))
-    return replace(figures, cells=tuple(cells))

@@ -21,7 +21,7 @@ _FEW = 3
 
 
 @slotted
-class Agreement:
+class GroupAgreement:
     """Which items stand in the right group, how that was found out, and how many pairs of items agree (Rand).
 
     `mapping` goes from each answered group to its true one, in the spellings given; `unmapped` are the answered groups
@@ -42,7 +42,7 @@ def agreement(
     by: Grouping,
     derived: bool = False,
     favoured: Iterable[bool] = (),
-) -> Agreement:
+) -> GroupAgreement:
     """The agreement of (true group, answered group) over matched items; None where no group was given.
 
     By label, an item is right when both labels are the same but for case, spaces and punctuation. By mapping, each
@@ -82,7 +82,7 @@ def agreement(
     written = {truths[label]: label for label in sorted(truths, reverse=True)}
     answered = sorted(groups)
     total, agreed = _rand(table)
-    return Agreement(
+    return GroupAgreement(
         tuple([pair in right for pair in pairs]),
         "label" if by_label else "mapping",
         {group: written[chosen[groups[group]]] for group in answered if groups[group] in chosen},
@@ -94,7 +94,7 @@ def agreement(
 
 def perfect(
     truths: Sequence[str | None], groups: Sequence[str | None], *, by: Literal["label", "mapping"]
-) -> Agreement | None:
+) -> GroupAgreement | None:
     """The `agreement` of items with these true and answered groups when all are right; None when some may not be.
 
     Most answers group all items rightly, and to see that takes far less than to find the best mapping.
@@ -107,7 +107,7 @@ def perfect(
         return None
     n = len(truths)
     pairs = n * (n - 1) // 2
-    return Agreement((True,) * n, by, mapping, (), pairs, pairs)
+    return GroupAgreement((True,) * n, by, mapping, (), pairs, pairs)
 
 
 # Most photos of a suite have the same few labels, so what was found out about them is kept.

@@ -16,7 +16,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 
-from steelyard.scoring.items.match import Code
+from steelyard.scoring.items.item_rules import Code
 from steelyard.scoring.spans.schemes import SCHEMES
 
 
