@@ -45,7 +45,8 @@ def make(url: str, runs: int, n: int) -> None:
             made.append(_ended(store, header))
         else:
             _copy(store, number % 2 + 1, number + 1)
-        store.update_run(replace(made[number % 2], id=name, created_at=header.created_at))
+        ended, summary = made[number % 2]
+        store.update_run(replace(ended, id=name, created_at=header.created_at), summary)
         print(f"{name}: {time.perf_counter() - began:.0f} s", flush=True)
     store.close()
 
@@ -125,15 +126,18 @@ def _unguarded(store: Any, session: Any) -> None:
         session.execute("SET LOCAL session_replication_role = replica")
 
 
-def _ended(store: Any, header: Any) -> Any:
-    from steelyard.analysis.summary import summarise_stored, summary_data
+def _ended(store: Any, header: Any) -> tuple[Any, Any]:
+    """The header of the run as it ends, and its summary as it is stored."""
+    from steelyard.analysis.stored import basis_of, stored_form
+    from steelyard.analysis.summary import summarise_stored
     from steelyard.decide.verdict import decide
     from steelyard.records import RunState
 
     summary = summarise_stored(store, header.id, header.description, header=header)
     verdict = decide(summary, header.description).verdict
     ended = header.created_at + 3_600
-    return replace(header, state=RunState.ENDED, ended_at=ended, verdict=verdict, summary=summary_data(summary))
+    header = replace(header, state=RunState.ENDED, ended_at=ended, verdict=verdict)
+    return header, stored_form(summary, basis_of(store, header))
 
 
 _SAMPLES = (

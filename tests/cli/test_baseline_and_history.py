@@ -61,6 +61,7 @@ def test_a_baseline_is_shown_with_its_run_and_who_locked_it(in_folder):
     assert "release, baseline of words" in text
     assert "by ada" in text
     assert "Reason first" in text
+    assert "Median 100.0 %" in text
     data = json.loads(invoke("baseline", "show", "@release", "--json"))
     assert (data["by"], data["average"]["value"], data["signature"]["suite"]) == ("ada", 1.0, "words")
     assert "no baseline 'relase': did you mean release?" in invoke("baseline", "show", "relase", code=2)

@@ -85,3 +85,16 @@ def test_labels_that_come_later_change_a_stored_summary(tmp_path: Path) -> None:
         assert summary_of(store, header).figures == now.figures
         some = figures_of(store, [header], ["pass_rate.corrected"])[header.id]
         assert some["pass_rate.corrected"] == now.overall["pass_rate.corrected"]
+
+
+def test_a_run_that_is_first_seen_in_a_list_gets_the_figures_of_its_whole_suite(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "runs.db"))
+    header = put_mixed(store, "mixed-1", 1)
+    computed = summarise_stored(store, header.id, header.description)
+    listed = store.listing.newest(["mixed"], 1)["mixed"]
+    assert figures_of(store, listed, ("pass_rate",))[header.id]["pass_rate"] == computed.overall["pass_rate"]
+    stored = summary_of(store, store.run(header.id))
+    assert stored == computed
+    assert stored.figures == computed.figures
+    assert [item.component for item in stored.priorities]
+    store.close()

@@ -66,7 +66,8 @@ def figures_of(
         if header.state is not RunState.ENDED:
             continue
         if header.id not in stored or (with_labels and bases[header.id] != basis_of(store, header)):
-            every = summary_of(store, header).figures.rows()
+            # A list shows runs without their suites, which the figures are made by.
+            every = summary_of(store, store.run(header.id)).figures.rows()
             some = (
                 row
                 for row in every

@@ -98,13 +98,13 @@ def show_baseline(name: str, suite: str | None, store_url: str | None, as_json: 
     """
     from steelyard.analysis.stored import figures_of
     from steelyard.decide.baselines import drift, entry_data, find_baseline
-    from steelyard.run_history.report import OF_BASELINES, baseline_data, baseline_document
+    from steelyard.run_history.report import SHOWN_OF_BASELINES, baseline_data, baseline_document
     from steelyard.store.sql import open_store
 
     with open_store(store_url, create=False) as store:
         entry = find_baseline(store, name, suite)
         header, moved = store.run(entry.run_id), drift(store, entry)
-        figures = figures_of(store, [header], OF_BASELINES).get(header.id)
+        figures = figures_of(store, [header], SHOWN_OF_BASELINES).get(header.id)
     data = entry_data(entry) | baseline_data(header, figures) | {"drift": encode(moved)}
     show_document(baseline_document(entry, header, figures, moved), data, as_json=as_json)
 

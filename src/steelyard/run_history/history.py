@@ -84,11 +84,23 @@ class CriteriaMark:
 
 def criteria_marks(headers: Sequence[RunHeader]) -> Iterator[CriteriaMark]:
     """Every run whose criteria differ from those of the run before it, rescored ones included."""
-    made = sorted(headers, key=lambda header: header.created_at)
-    ended = (header for header in made if header.state is RunState.ENDED and has_criteria(header))
-    for before, after in pairwise(ended):
-        if changes := changed_values(criteria_of(before), criteria_of(after)):
-            yield CriteriaMark(after.id, after.created_at, f"the criteria changed: {'; '.join(changes)}")
+    before: RunHeader | None = None
+    for header in sorted(headers, key=lambda header: header.created_at):
+        if header.state is not RunState.ENDED:
+            continue
+        # Most runs of a suite are decided by the same: nothing of them is parsed.
+        if before is None or _decided_by(before) != _decided_by(header):
+            if not has_criteria(header):
+                continue
+            if before is not None and (changes := changed_values(criteria_of(before), criteria_of(header))):
+                yield CriteriaMark(header.id, header.created_at, f"the criteria changed: {'; '.join(changes)}")
+        before = header
+
+
+def _decided_by(header: RunHeader) -> tuple[Any, ...]:
+    """What the criteria of a run are made of: they are the same where this is."""
+    options = header.options
+    return header.suite, options.prices, options.strict, options.ab, options.experiment
 
 
 @frozen
@@ -382,7 +394,7 @@ class _Reader:
         self._newest = {origin(header, self._by_id): header.id for header in reversed(headers) if is_reading(header)}
         arms = Counter(number for number, _ in set(map(arm_of, headers)))
         self._apart = {number for number, n in arms.items() if n > 1}
-        self.best_band = _highest_band(headers[0])
+        self._suite, self.best_band = headers[0].suite, _highest_band(headers[0])
         self._locks: dict[str, list[str]] = {}
         for lock in baselines(store, headers[0].suite_name):
             self._locks.setdefault(lock.run_id, []).append(lock.name)
@@ -397,7 +409,7 @@ class _Reader:
         figures = {} if known is None else {name: _figure(gate, known) for name, gate in self._asked.items()}
         average = figures.get("average", Estimate(None, 0, header.n_planned))
         # A highest band that begins elsewhere is another figure, whatever its name.
-        own = _highest_band(header)
+        own = self.best_band if header.suite == self._suite else _highest_band(header)
         best = None if known is None or not own or own != self.best_band else known.slice()[f"band.{own.name}"]
         run = HistoryRun(
             run_id=header.id,

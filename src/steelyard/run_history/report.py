@@ -30,6 +30,8 @@ _LONGEST_TARGET = 24
 FORMAT = "steelyard.history/1"
 _MOST_RUNS = 40
 OF_BASELINES = ("average", "pass_rate")
+SHOWN_OF_BASELINES = (*OF_BASELINES, "median")
+"""What the text of a baseline has of its run's figures; its data have the first of them."""
 _MAIN = {"average": "Average", "median": "Median", "pass_rate": "Pass rate"}
 
 
