@@ -94,6 +94,12 @@ def test_worst_and_slowest(store, run):
     assert [line.case_id for line in report.slowest[:2]] == ["part-07", "part-29"]
 
 
+def test_a_summary_that_was_made_for_a_report_is_stored(store, run):
+    assert store.summary(run.id) is None
+    build_report(store, run)
+    assert len(store.summary(run.id).figures) > 50
+
+
 def test_figures_and_verdict_are_over_all_samples(store, run):
     report = build_report(store, run, max_details=5)
     # passed: score >= 0.75 is number >= 22.5, so 23 to 29: 7 of 29 conclusive

@@ -181,6 +181,11 @@ class Database(ABC):
             yield session
         self.refuse_lost()
 
+    @property
+    def in_transaction(self) -> bool:
+        """Whether this thread is inside a transaction."""
+        return getattr(self._mine, "session", None) is not None
+
     @contextmanager
     def reading(self) -> Iterator[Session]:
         """One consistent view, whatever others write meanwhile; inside another transaction of this thread, that one."""

@@ -617,6 +617,19 @@ def migrate(database: Database, *, create: bool) -> None:
         raise StoreError(f"{database.place} holds no runs yet: `steelyard run` makes the first one")
     if applied == len(MIGRATIONS):
         return
+    try:
+        _apply(database)
+    except StoreError as error:
+        if not exists or "read-only" not in str(error):
+            raise
+        raise StoreError(
+            f"{error}. It was written by an earlier Steelyard, and opening it brings it to the schema of this one: make"
+            " it writable, or open a copy of it"
+        ) from error
+
+
+def _apply(database: Database) -> None:
+    """Every migration that the database does not have yet, in one transaction."""
     with database.writing() as session:
         database.prepare(session)
         # Another process may have been faster between the look above and the lock.

@@ -249,7 +249,10 @@ class SnapshotReader:
             )
         self._go_to("run")
         data, line, _text = self._value()
-        self._take(data, line, _first_problem("run"))
+        problem = _first_problem("run")
+        # Snapshots of before the figures were rows state a summary; it is made of the samples again.
+        self._take(data, line, lambda run: problem(_without_summary(run)))
+        data = _without_summary(data)
         if not data["id"]:
             raise self._error(f"run.id: it is empty. {_DAMAGED}", line)
         return decode(RunHeader, data)
@@ -381,6 +384,10 @@ def _first_problem(kind: str) -> Callable[[Any], str | None]:
         return f"{kind}{f'.{place}' if place else ''}: {message}"
 
     return check
+
+
+def _without_summary(run: Any) -> Any:
+    return {name: value for name, value in run.items() if name != "summary"} if isinstance(run, dict) else run
 
 
 def _without_halves(data: Any) -> Any:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import secrets
+import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
@@ -132,6 +133,8 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
         self._layouts: dict[int, Layouts] = {}
         self._ownership = Ownership(database)
         self._arrays = ArrayCache()
+        self._in_view = threading.local()
+        """The summaries that were made in the view of a thread."""
 
     def close(self) -> None:
         self._ownership.close()
@@ -145,8 +148,19 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
 
     @_outlasting
     def one_view(self, read: Callable[[], _Result]) -> _Result:
-        with self.database.reading():
+        if self.database.in_transaction:
             return read()
+        made: dict[str, StoredSummary] = {}
+        self._in_view.summaries = made
+        try:
+            with self.database.reading():
+                result = read()
+        finally:
+            del self._in_view.summaries
+        for run_id, summary in made.items():
+            with suppress(StoreError):  # whoever may not write reads it all the same
+                self.keep_summary(run_id, summary)
+        return result
 
     def _read(self, read: Callable[..., _Result], *given: Any) -> _Result:
         """What `read` gives in a transaction of its own."""
@@ -226,6 +240,11 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
 
     @_outlasting
     def keep_summary(self, run_id: str, summary: StoredSummary) -> None:
+        in_view: dict[str, StoredSummary] | None = getattr(self._in_view, "summaries", None)
+        if in_view is not None:
+            # A view writes nothing: what was made in it is written when it ends.
+            in_view[run_id] = summary
+            return
         with self.database.writing() as session:
             keep_summary(session, self._number(session, run_id), summary)
 

@@ -33,7 +33,7 @@ _WIDEST = 40
 def sql_command(query: str, names: tuple[str, ...], file: Path | None, store_url: str | None, **given: Any) -> None:
     """Ask the store in SQL; it is only read.
 
-    QUERY is one SELECT over the views runs, samples, findings, votes and claims of all runs, by DuckDB.
+    QUERY is one SELECT over the views runs, samples, findings, votes, claims and figures of all runs, by DuckDB.
     """
     from steelyard.store.sql import open_store
     from steelyard.tables.query import answer_query
