@@ -227,7 +227,13 @@ class Sum(Aggregate):
         return float(values.sum()) + (missing * end if missing else 0.0)
 
     def estimate(self, contributions: Contributions, groups: Groups, scale: Scale) -> Sequence[Estimate]:
-        return groups.totals(contributions.values)
+        from dataclasses import replace
+
+        totals = groups.totals(contributions.values)
+        if contributions.not_missing is None:
+            return totals
+        apart = groups.count(contributions.not_missing).tolist()
+        return [replace(total, n_missing=total.n_missing - n) for total, n in zip(totals, apart, strict=True)]
 
     def in_words(self, values: Array, below: Array | None, formula: str) -> tuple[float | None, Inputs]:
         total = math.fsum(values)
