@@ -212,8 +212,6 @@ def _counted(reasons: Reasons, rows: Array, keys: Callable[[int], Key], weights:
         if count:
             cases = list(dict.fromkeys(keys(row)[0] for row in here[: 100 * _MOST_CASES].tolist()))
             results.append(Counted(why, count, tuple(cases[:_MOST_CASES])))
-    if len(rows) and weights is None and reasons and reasons[-1][1] is None:
-        results.append(Counted("not known", len(rows)))
     return results
 
 
@@ -335,7 +333,7 @@ def _unknown(
         ("in A", ~available[0][rows] & ~neither, 0),
         ("in B", ~available[1][rows] & ~neither, 1),
     ):
-        for item in _counted(sides[side].excluded or (("", None),), rows[mask], key):
+        for item in _counted((*sides[side].excluded, ("", None)), rows[mask], key):
             reason = f": {item.why}" if item.why else ""
             counteds.append(replace(item, why=f"not known {where}{reason}"))
     return counteds

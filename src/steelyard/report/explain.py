@@ -65,16 +65,21 @@ def data_of(store: Store, header: RunHeader) -> RunData:
 def explain_report(store: Store, header: RunHeader, *asked: str) -> list[Explanation]:
     """The figures that were asked for, each with its rows; UsageError when there is no such figure."""
     summary, data = summary_of(store, header), data_of(store, header)
-    explanations: list[Explanation] = []
-    for text in asked:
-        try:
-            asked_metric(text)
-        except ValueError as error:
-            found = _only_reported(text, data, summary, error)
-        else:
-            found = _of_gates(text, header, summary)
-        explanations += [_explained(data, *one) for one in found]
-    return explanations
+    found = (one for text in asked for one in find_figures(text, header, data, summary))
+    return [explained(data, *one) for one in found]
+
+
+Asked = tuple[Metric, Names, Slice]
+"""A metric, what fills its name, and the slice that it is asked for."""
+
+
+def find_figures(text: str, header: RunHeader, data: RunData, summary: Summary) -> list[Asked]:
+    """What a name is of; UsageError, with what was probably meant, when the run has no such figure."""
+    try:
+        asked_metric(text)
+    except ValueError as error:
+        return _only_reported(text, data, summary, error)
+    return _of_gates(text, header, summary)
 
 
 def find_metric(text: str, header: RunHeader, summary: Summary) -> Gate:
@@ -92,11 +97,7 @@ def find_metric(text: str, header: RunHeader, summary: Summary) -> Gate:
     return gate
 
 
-_Asked = tuple[Metric, Names, Slice]
-"""A metric, what fills its name, and the slice that it is asked for."""
-
-
-def _of_gates(text: str, header: RunHeader, summary: Summary) -> list[_Asked]:
+def _of_gates(text: str, header: RunHeader, summary: Summary) -> list[Asked]:
     """What gates can name, in the run or, for `category.*`, in every slice."""
     gate = find_metric(text, header, summary)
     parts = Scope(summary, summary.overall).slices(gate)
@@ -105,7 +106,7 @@ def _of_gates(text: str, header: RunHeader, summary: Summary) -> list[_Asked]:
     return [(gate.of, gate.names, part) for part in parts]
 
 
-def _only_reported(text: str, data: RunData, summary: Summary, error: ValueError) -> list[_Asked]:
+def _only_reported(text: str, data: RunData, summary: Summary, error: ValueError) -> list[Asked]:
     """What no gate can name, likewise; `*` stands for any name, and a case without a variant for all its variants.
 
     UsageError, with those that are like it, when the run has no such figure.
@@ -168,7 +169,7 @@ def _parts_named(names: Names, summary: Summary) -> tuple[list[Slice], Names]:
     return [summary.overall], names
 
 
-def _explained(data: RunData, metric: Metric, names: Names, part: Slice) -> Explanation:
+def explained(data: RunData, metric: Metric, names: Names, part: Slice) -> Explanation:
     """One figure of one slice, with its rows."""
     rows = metric.contributions(data, names)
     keys: Callable[[int], Key]
