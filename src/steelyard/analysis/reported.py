@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.analysis import confidence, findings, latency, repeats, stability, variants
+from steelyard.analysis import findings
 from steelyard.analysis.findings import component_gain, failing_samples, pattern_samples, with_finding
 from steelyard.analysis.judge import figures
 from steelyard.failures import failure_reason
@@ -482,7 +482,6 @@ _CAME = Reported(
 for _group in (
     (_CAME,),
     COUNTS,
-    repeats.REPORTED_CRITERIA,
     CODES,
     PRIORITIES,
     FAILING,
@@ -490,11 +489,6 @@ for _group in (
     PATTERNS,
     MODES,
     figures.REPORTED,
-    confidence.REPORTED,
-    repeats.REPORTED,
-    stability.REPORTED,
-    latency.REPORTED,
-    variants.REPORTED,
     (INCONCLUSIVE, CAUSES),
     tuple(item for where in ("samples", "worst", "slowest") for item in _listed(where)),
 ):

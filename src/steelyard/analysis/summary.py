@@ -68,7 +68,7 @@ def summarise(
     findings say, last of all. `load` says in words how the calls were made; None leaves out all about latency that no
     gate stands on. `labels` are what reviewers say of its cases and people of its answers.
     """
-    data = RunData(columns, suite, checks, items)
+    data = RunData(columns, suite, checks, items, None if claims is None else lambda: claims)
     by_labels = None if labels is None else _label_columns(labels, data)
     data.labels = None if by_labels is None else by_labels.column()
     table, groups = data.table, data.groups
@@ -89,14 +89,14 @@ def summarise(
         steps=_frequent(columns.step, columns.steps),
         codes=codes,
         failing=failing_codes(table, codes, suite),
-        best_variant=_best_variant(table, suite),
+        best_variant=_best_variant(data),
         repeats=int(columns.repeat.max()) + 1 - int(columns.repeat.min()) if columns.n else 1,
         method=_method(table, clustered=any(group.clustered for group in groups.values())),
         n_patterns=n_patterns,
         modes=_modes(groups[""], table, rubric),
         judge=_judge(judgements, rubric, labels),
         judge_check=None if by_labels is None else by_labels.check(),
-        confidence=_confidence(claims, table, suite),
+        confidence=_confidence(data),
         checks=checks_figures(data, overall),
         passes=_passes(data, overall),
         stability=_stability(data, overall),
@@ -134,12 +134,12 @@ def _label_columns(labels: RunLabels, data: RunData) -> LabelColumns:
     return LabelColumns(labels, data)
 
 
-def _confidence(claims: ClaimColumns | None, table: Table, suite: SuiteModel) -> ConfidenceFigures | None:
-    if claims is None or not claims.n:
+def _confidence(data: RunData) -> ConfidenceFigures | None:
+    if data.claims is None or not data.claims().n:
         return None
-    from steelyard.analysis.confidence import confidence_figures
+    from steelyard.analysis.confidence import run_confidence
 
-    return confidence_figures(claims, table, suite)
+    return data.once(run_confidence)
 
 
 def _passes(data: RunData, run: Mapping[str, Estimate]) -> PassFigures | None:
@@ -207,21 +207,12 @@ def _frequent(codes: Array, names: list[str]) -> dict[str, int]:
     }
 
 
-def _best_variant(table: Table, suite: SuiteModel) -> BestVariant | None:
-    if len(table.variants) < 2:
+def _best_variant(data: RunData) -> BestVariant | None:
+    if len(data.table.variants) < 2:
         return None
-    from steelyard.analysis.variants import find_best, planned_cases
+    from steelyard.analysis.variants import best_variant
 
-    cells = Cells(table, suite)
-    if not cells.n:
-        return None
-    return find_best(
-        cells.variants,
-        cells.means(table.score()),
-        n_cases=planned_cases(cells, suite),
-        max_inconclusive=suite.limits.max_inconclusive,
-        unit=table.unit_of_case(),
-    )
+    return data.once(best_variant)
 
 
 def _method(table: Table, *, clustered: bool) -> str:

@@ -341,7 +341,14 @@ def reported() -> Sequence[tuple[Reported, ...]]:
 
 _FOR_GATES = ("steelyard.metrics.samples", "steelyard.metrics.cells", "steelyard.metrics.stability")
 """The modules that register what gates can name: few, since reading a suite loads them."""
-_REPORTED_ONLY: tuple[str, ...] = ("steelyard.metrics.outcomes",)
+_REPORTED_ONLY: tuple[str, ...] = (
+    "steelyard.metrics.outcomes",
+    "steelyard.analysis.confidence",
+    "steelyard.analysis.repeats",
+    "steelyard.analysis.stability",
+    "steelyard.analysis.latency",
+    "steelyard.analysis.variants",
+)
 """The modules that register what is only reported; by name, since they stand above this package."""
 _METRICS: dict[str, Metric] = {}
 

@@ -17,7 +17,6 @@ from steelyard.analysis.explain import (
 )
 from steelyard.analysis.judge.corrected import labels_of
 from steelyard.analysis.model import Summary
-from steelyard.analysis.repeats import SHARE
 from steelyard.analysis.stored import summary_of
 from steelyard.decide.gates import Scope, names_of_run
 from steelyard.errors import UsageError
@@ -25,7 +24,7 @@ from steelyard.frozen import frozen
 from steelyard.loading.own_metrics import load_metrics
 from steelyard.metrics.aggregate import aggregate, row_groups
 from steelyard.metrics.expression_checks import missing_name
-from steelyard.metrics.expressions import EVERY, Gate, asked_metric, is_factor, parse_repeats, split_sides
+from steelyard.metrics.expressions import EVERY, Gate, asked_metric, is_factor, split_sides
 from steelyard.metrics.figures import Slice
 from steelyard.metrics.registry import At, Key, Level, Metric, Names, Reported, find, metrics, reported
 from steelyard.metrics.run_data import RunData
@@ -130,8 +129,6 @@ def own_figures(report: Report, data: RunData) -> Iterator[Figure]:
                 node = node.setdefault(step, {})
             node.setdefault("", []).append(metric)
         yield from _walked(tree, root, At(), data)
-        if SHARE.counts == group[0].counts:
-            yield from _shares_over_repeats(report, data)
 
 
 def _walked(node: dict[str, Any], value: Any, at: At, data: RunData) -> Iterator[Figure]:
@@ -182,15 +179,6 @@ def _row_names(blank: str, number: int, row: Any) -> tuple[str, ...]:
         return (row[blank.strip("<>")] or NONE,)
     case = ("variant", row["variant"], "case", row["case_id"]) if row["variant"] else ("case", row["case_id"])
     return case if blank == "<case>" else (*case, "repeat", str(row["repeat"] + 1))
-
-
-def _shares_over_repeats(report: Report, data: RunData) -> Iterator[Figure]:
-    """Gates and criteria over repeats."""
-    for gate, place, part in gates_of(report):
-        rule = parse_repeats(gate.gate) if gate.name else None
-        if rule is not None and gate.value.value is not None:
-            names = {"<slice>": sliced(part.factor, part.name), "<rule>": (rule.text,)}
-            yield Figure(SHARE, At(names, ({},), f"{place}.value", part.factor, part.name, gate.value), data)
 
 
 def slices_of(report: Report) -> Iterator[tuple[str, Slice]]:
