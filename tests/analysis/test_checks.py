@@ -186,7 +186,7 @@ class TestCounts:
         ]
         summary = summed_up(samples, described=expecting(repeats=2, variants=["u", "v"]))
         told = {
-            (factor, each.name): (each.over_repeats["cases.passed"].value, each.over_repeats["cases.passed"].n)
+            (factor, each.name): (each["cases.passed"].value, each["cases.passed"].n)
             for factor, groups in summary.slices.items()
             for each in groups
         }

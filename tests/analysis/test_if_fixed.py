@@ -156,7 +156,7 @@ def test_a_slice_says_in_how_many_samples_each_code_was_found() -> None:
     summary = summary_of(*made)
     assert summary.overall.counts("findings.<code>.samples") == {"EXTRA": 1, "MISS": 2}
     assert summary.overall.counts("findings.<code>") == {"EXTRA": 1, "MISS": 3}
-    assert {each.name: each.finding_samples for each in summary.slices["category"]} == {
+    assert {each.name: each.counts("findings.<code>.samples") for each in summary.slices["category"]} == {
         "x": {"EXTRA": 1, "MISS": 1},
         "y": {"MISS": 1},
     }

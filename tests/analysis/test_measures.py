@@ -44,7 +44,7 @@ class TestValue:
         made = [counted("a", 8, 10), counted("b", 9, 10), counted("c", 0, 10, outcome="malformed")]
         found = summary_of(*made).overall.each("score.<component>.<measure>", "name")
         assert (found["text"].value, found["text"].n) == (pytest.approx(17 / 30), 3)
-        readable = found["text.readable"]
+        readable = summary_of(*made).overall["score.name.text.readable"]
         assert (readable.numerator, readable.denominator) == (17, 20)
         assert (readable.n, readable.n_missing) == (2, 1)
         # Without malformed answers both are one.
@@ -65,14 +65,14 @@ class TestValue:
 
     def test_a_suite_without_measures_has_none(self) -> None:
         summary = summarise(columns([counted("a", 1, 2)]), suite())
-        assert summary.overall.measures == {}
+        assert not summary.overall.each_name("score.<component>.<measure>")
         assert "measures" not in summary.method
         assert "measures: ratios of sums" in summary_of(counted("a", 1, 2)).method
 
     def test_every_slice_has_its_own(self) -> None:
         made = [counted("a", 1, 4, category="x", tags=("p", "q")), counted("b", 3, 4, category="y", tags=("q",))]
         slices = summary_of(*made).slices
-        found = {(each.factor, each.name): each.measures["name"]["text"] for part in slices.values() for each in part}
+        found = {(each.factor, each.name): each["score.name.text"] for part in slices.values() for each in part}
         assert {key: (each.numerator, each.denominator) for key, each in found.items()} == {
             ("category", "x"): (1, 4),
             ("category", "y"): (3, 4),

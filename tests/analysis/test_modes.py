@@ -58,8 +58,8 @@ class TestSetAside:
     def test_slices_count_their_own(self) -> None:
         made = [replace(each, category="x" if each.case == "c" else "y") for each in MIXED]
         slices = {each.name: each for each in summary_of(made, ["model", "model", "basic"]).slices["category"]}
-        assert (slices["x"].excluded, slices["x"].average) == (1, Estimate(None, 0, 1))
-        assert (slices["y"].excluded, slices["y"].average.n) == (0, 2)
+        assert (slices["x"].count("outcomes.excluded"), slices["x"]["average"]) == (1, Estimate(None, 0, 1))
+        assert (slices["y"].count("outcomes.excluded"), slices["y"]["average"].n) == (0, 2)
 
     def test_a_run_of_rules_sets_a_model_aside(self) -> None:
         overall = summary_of(MIXED, ["rules", "model", "rules"], mode="rules").overall

@@ -102,16 +102,22 @@ class TestSamplesThatNeverCame:
         assert overall["average"].value == 1.0
 
     def test_they_are_inconclusive(self) -> None:
-        rates = summary_of(Made("a", 1.0), Made("b", 0.0, "malformed"), n_planned=5).overall.outcome_rates
+        rates = summary_of(Made("a", 1.0), Made("b", 0.0, "malformed"), n_planned=5).overall
         wilson = stats.binomtest(3, 5).proportion_ci(method="wilson")
-        assert (rates["inconclusive"].value, rates["inconclusive"].n) == (0.6, 5)
-        assert (rates["inconclusive"].low, rates["inconclusive"].high) == pytest.approx((wilson.low, wilson.high))
-        assert (rates["scored"].value, rates["scored"].n, rates["scored"].n_missing) == (0.2, 5, 0)
-        assert (rates["malformed"].value, rates["malformed"].n, rates["malformed"].n_missing) == (0.5, 2, 3)
+        assert (rates["inconclusive_rate"].value, rates["inconclusive_rate"].n) == (0.6, 5)
+        assert (rates["inconclusive_rate"].low, rates["inconclusive_rate"].high) == pytest.approx(
+            (wilson.low, wilson.high)
+        )
+        assert (rates["scored_rate"].value, rates["scored_rate"].n, rates["scored_rate"].n_missing) == (0.2, 5, 0)
+        assert (rates["malformed_rate"].value, rates["malformed_rate"].n, rates["malformed_rate"].n_missing) == (
+            0.5,
+            2,
+            3,
+        )
 
     def test_slices_do_not_know_of_them(self) -> None:
         summary = summary_of(Made("a", 1.0, category="x"), Made("b", 1.0, category="y"), n_planned=4)
-        assert [(each.n_planned, each.average.n_missing) for each in summary.slices["category"]] == [(1, 0), (1, 0)]
+        assert [(each.n_planned, each["average"].n_missing) for each in summary.slices["category"]] == [(1, 0), (1, 0)]
 
     def test_with_repeats_each_counts_as_a_case_of_its_own(self) -> None:
         made = [Made(case, 1.0, repeat=i) for case in ("a", "b") for i in range(2)]
@@ -197,7 +203,7 @@ class TestIntervals:
     def test_variants_of_one_case_are_clustered_in_the_whole_run_but_not_in_a_variant(self) -> None:
         made = [Made(f"c{i}", i / 10, variant=v) for i in range(10) for v in ("x", "y")]
         summary = summary_of(*made, variants=["x", "y"])
-        one = by_name(summary, "variant")["x"].average
+        one = by_name(summary, "variant")["x"]["average"]
         assert (summary.overall["average"].low, summary.overall["average"].high) == pytest.approx((one.low, one.high))
 
     def test_method_says_nothing_of_clusters_when_there_are_none(self) -> None:
@@ -210,7 +216,7 @@ class TestSlices:
 
     def test_cases_without_a_category_are_a_slice_when_others_have_one(self) -> None:
         summary = summary_of(Made("a", 0.5, category="x"), Made("b", 0.7), Made("c", 0.9))
-        assert {name: each.average.value for name, each in by_name(summary, "category").items()} == {
+        assert {name: each["average"].value for name, each in by_name(summary, "category").items()} == {
             "x": 0.5,
             "(none)": pytest.approx(0.8),
         }
@@ -229,8 +235,8 @@ class TestSlices:
     def test_a_sample_counts_in_each_of_its_tags_once(self) -> None:
         summary = summary_of(Made("a", 0.2, tags=("x", "y", "x")), Made("b", 0.4, tags=("x",)), Made("c", 0.9))
         tags = by_name(summary, "tag")
-        assert (tags["x"].n_planned, tags["x"].average.value) == (2, pytest.approx(0.3))
-        assert (tags["y"].n_planned, tags["y"].average.value) == (1, 0.2)
+        assert (tags["x"].n_planned, tags["x"]["average"].value) == (2, pytest.approx(0.3))
+        assert (tags["y"].n_planned, tags["y"]["average"].value) == (1, 0.2)
         assert set(tags) == {"x", "y"}
 
     def test_missing_samples_are_counted_where_they_are_missing(self) -> None:
@@ -238,8 +244,8 @@ class TestSlices:
             Made("a", 0.5, category="x"), Made("b", None, "target_failed", category="x"), Made("c", 1.0, category="y")
         )
         found = by_name(summary, "category")
-        assert (found["x"].average.n, found["x"].average.n_missing) == (1, 1)
-        assert (found["y"].average.n, found["y"].average.n_missing) == (1, 0)
+        assert (found["x"]["average"].n, found["x"]["average"].n_missing) == (1, 1)
+        assert (found["y"]["average"].n, found["y"]["average"].n_missing) == (1, 0)
 
 
 class TestComponentsAndFindings:
@@ -284,7 +290,8 @@ class TestComponentsAndFindings:
 class TestCalls:
     def test_latency_is_of_answered_calls_only(self) -> None:
         made = [Made(f"c{i}", 0.5, latency=float(i)) for i in range(1, 5)]
-        latency = summary_of(*made, Made("t", None, "target_failed", latency=60.0)).overall.latency
+        run = summary_of(*made, Made("t", None, "target_failed", latency=60.0)).overall
+        latency = {name: run[f"latency.{name}"] for name in ("p50", "p95", "p99", "mean", "min", "max")}
         assert {name: each.value for name, each in latency.items()} == {
             "p50": 2.5,
             "p95": None,
@@ -306,10 +313,10 @@ class TestCalls:
             Made("c", 0.5, category="y"),
         )
         # A call that did not report its tokens used some: the sum has no upper end.
-        assert summary.tokens_in == Estimate(15.0, 2, 1, possible=Possible(15.0, None, 1, 3))
-        assert summary.tokens_out == Estimate(7.0, 2, 1, possible=Possible(7.0, None, 1, 3))
-        assert summary.cost == Estimate(0.25, 1, 2, possible=Possible(0.25, None, 2, 3))
-        assert by_name(summary, "category")["y"].totals["cost"] == Estimate(None, 0, 1)
+        assert summary.overall["tokens.in"] == Estimate(15.0, 2, 1, possible=Possible(15.0, None, 1, 3))
+        assert summary.overall["tokens.out"] == Estimate(7.0, 2, 1, possible=Possible(7.0, None, 1, 3))
+        assert summary.overall["cost.total"] == Estimate(0.25, 1, 2, possible=Possible(0.25, None, 2, 3))
+        assert by_name(summary, "category")["y"]["cost.total"] == Estimate(None, 0, 1)
 
     def test_failures_are_tallied(self) -> None:
         made = [Made(f"c{i}", None, "target_failed", failure="timeout" if i else "refused") for i in range(3)]
@@ -321,9 +328,9 @@ def test_a_summary_is_plain_data() -> None:
         Made("a", 0.1, category="x", tags=("t",), findings=("NAME",), parts={"name": 0.1}, cost=1.0),
         Made("b", 0.2, category="x", findings=("NAME",), parts={"name": 0.2}),
     )
-    figures = [[key.text, name, asdict(figure)] for key, name, figure in summary.figures.rows()]
+    figures = [[row.of.text, row.name, asdict(row.estimate)] for row in summary.figures.rows()]
     data = json.loads(json.dumps(asdict(summary) | {"figures": figures}, allow_nan=False))
-    assert data["figures"]["outcomes.planned"]["value"] == 2
+    assert [figure["value"] for key, name, figure in data["figures"] if (key, name) == ("", "outcomes.planned")] == [2]
     assert ["", "average", 0.15] in [
         [key, name, round(figure["value"], 9)] for key, name, figure in data["figures"] if figure["value"] is not None
     ]

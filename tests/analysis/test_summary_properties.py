@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -16,7 +16,6 @@ from parts.described import summarise
 from parts.found import found_codes
 from parts.lengths import examples
 from steelyard.analysis.model import Slice, Summary
-from steelyard.stats.intervals import Estimate
 
 SHARE = st.floats(0, 1) | st.sampled_from([0.0, 0.1, 0.3, 0.75, 1.0])
 FINDING = st.tuples(st.sampled_from(["MISS", "EXTRA"]), st.just("name"), SHARE) | st.tuples(
@@ -94,15 +93,6 @@ def slices_of(summary: Summary) -> Iterator[Slice]:
         yield from found
 
 
-def estimates_of(result: Slice) -> Iterator[Estimate]:
-    for each in fields(result):
-        value = getattr(result, each.name)
-        if isinstance(value, Estimate):
-            yield value
-        elif isinstance(value, dict):
-            yield from (inner for inner in value.values() if isinstance(inner, Estimate))
-
-
 def assert_same(one: Any, other: Any) -> None:
     """Equal but for the last digits of floats, which depend on what was added up first."""
     if isinstance(one, dict):
@@ -123,7 +113,7 @@ FAST = settings(max_examples=examples(30), suppress_health_check=[HealthCheck.to
 
 def plain(summary: Summary) -> dict[str, Any]:
     """A summary as plain data, its figures by slice and name."""
-    figures = {f"{key.text}: {name}": asdict(figure) for key, name, figure in summary.figures.rows()}
+    figures = {f"{row.of.text}: {row.name}": asdict(row.estimate) for row in summary.figures.rows()}
     return asdict(summary) | {"figures": figures}
 
 
@@ -139,7 +129,7 @@ def test_the_order_of_samples_changes_nothing(made: list[Made], chance: random.R
 @given(samples())
 def test_every_figure_lies_in_its_interval_and_stands_on_all_that_was_planned(made: list[Made]) -> None:
     for found in slices_of(summarise(columns(made), described())):
-        for estimate in [*estimates_of(found), *(each for each in found.measures.get("name", {}).values())]:
+        for estimate in found.values():
             if estimate.n == 0:
                 assert estimate.value is None
             if estimate.low is None or estimate.high is None:
@@ -149,14 +139,15 @@ def test_every_figure_lies_in_its_interval_and_stands_on_all_that_was_planned(ma
                 assert estimate.value is not None
                 assert estimate.low <= estimate.value <= estimate.high
         for estimate in (
-            found.average,
-            found.median,
-            found.pass_rate,
-            *found.bands.values(),
-            *found.components.values(),
+            found["average"],
+            found["median"],
+            found["pass_rate"],
+            *found.each("band.<band>").values(),
+            *found.each("score.<component>.points").values(),
         ):
             assert estimate.n + estimate.n_missing == found.n_planned
-        for estimate in (found.average, found.pass_rate, *found.bands.values(), *found.finding_rates.values()):
+        rates = found.each("findings.<code>.rate")
+        for estimate in (found["average"], found["pass_rate"], *found.each("band.<band>").values(), *rates.values()):
             assert 0 <= (estimate.low or 0) <= (estimate.high or 0) <= 1
 
 
@@ -170,22 +161,22 @@ def test_the_slices_of_a_factor_add_up_to_the_run(made: list[Made]) -> None:
         if not parts:
             continue
         assert sum(part.n_planned for part in parts) == whole.n_planned
-        assert sum(part.average.n for part in parts) == whole.average.n
+        assert sum(part["average"].n for part in parts) == whole["average"].n
         for outcome, n in whole.outcomes.items():
             assert sum(part.outcomes.get(outcome, 0) for part in parts) == n
-        for code, n in whole.findings.items():
-            assert sum(part.findings.get(code, 0) for part in parts) == n
-        if whole.average.n:
-            total = sum((part.average.value or 0) * part.average.n for part in parts)
-            assert total / whole.average.n == pytest.approx(whole.average.value)
+        for code, n in whole.counts("findings.<code>").items():
+            assert sum(part.counts("findings.<code>").get(code, 0) for part in parts) == n
+        if whole["average"].n:
+            total = sum((part["average"].value or 0) * part["average"].n for part in parts)
+            assert total / whole["average"].n == pytest.approx(whole["average"].value)
 
 
 @FAST
 @given(samples())
 def test_the_bands_of_a_slice_add_up_to_one(made: list[Made]) -> None:
     for found in slices_of(summarise(columns(made), described())):
-        if found.average.n:
-            assert sum(each.value or 0 for each in found.bands.values()) == pytest.approx(1)
+        if found["average"].n:
+            assert sum(each.value or 0 for each in found.each("band.<band>").values()) == pytest.approx(1)
 
 
 @settings(FAST, max_examples=examples(20))
@@ -207,9 +198,9 @@ def test_fixing_a_code_never_lowers_the_average_and_never_lifts_it_above_one(mad
 def test_every_cell_is_held_failed_or_undecided(made: list[Made]) -> None:
     summary = summarise(columns(made), described())
     cells = {(each.case, each.variant) for each in made}
-    for repeated in summary.overall.repeated.values():
+    for repeated in summary.repeated[""].values():
         assert repeated.passed + repeated.failed + repeated.undecided == len(cells)
     for factor in ("category", "difficulty", "variant"):
-        for text, whole in summary.overall.repeated.items():
-            parts = [each.repeated[text] for each in summary.slices.get(factor, [])]
+        for text, whole in summary.repeated[""].items():
+            parts = [summary.repeated[each.key.text][text] for each in summary.slices.get(factor, [])]
             assert not parts or sum(each.failed for each in parts) == whole.failed

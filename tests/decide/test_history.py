@@ -286,8 +286,8 @@ def test_a_run_that_keeps_no_figures_is_summed_up_again(store, tmp_path):
     weighing.run(suite, store)
     kept = read_history(store, "words")
     with store.database.writing() as session:
-        session.execute("DROP TRIGGER runs_update_guard")
-        session.execute("UPDATE runs SET summary = NULL")
+        session.execute("DELETE FROM figures")
+        session.execute("DELETE FROM summaries")
     again = read_history(store, "words")
     assert again.runs == kept.runs
     assert again.runs[0].figures["average"].n == 6

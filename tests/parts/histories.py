@@ -8,7 +8,7 @@ from typing import Any
 from parts.headers import run_header
 from parts.slices import a_slice, a_summary
 from steelyard.analysis.model import Summary
-from steelyard.analysis.stored import stored_form
+from steelyard.analysis.stored import basis_of, stored_form
 from steelyard.records import RunHeader, RunState, Verdict
 from steelyard.stats.intervals import Estimate
 
@@ -32,6 +32,7 @@ SUITE: dict[str, Any] = {
     "bands": [{"name": "Excellent", "at_least": 0.9}, {"name": "Poor", "at_least": 0.0}],
     "gates": ["average >= 80 %", "category.*.average >= 70 %"],
     "components": [],
+    "passing": {"text": "score >= 75 %", "at_least": 0.75},
     "taxonomy": [{"code": "NAME"}],
     "repeats": 1,
     "variants": [""],
@@ -101,7 +102,7 @@ def made_run(number: int, average: float = 0.85, **changes: Any) -> RunHeader:
 def keep(store: Any, run: RunHeader) -> None:
     """Put a run of `made_run` into a store, with its figures."""
     store.create_run(run)
-    store.keep_summary(run.id, stored_form(_SUMMARIES[run.id]))
+    store.keep_summary(run.id, stored_form(_SUMMARIES[run.id], basis_of(store, run)))
 
 
 _SUMMARIES: dict[str, Summary] = {}
@@ -114,7 +115,10 @@ class StoredFigures:
     people = SimpleNamespace(said_of=lambda run_id: "")
 
     def summary(self, run_id: str) -> Any:
-        return stored_form(_SUMMARIES[run_id])
+        return stored_form(_SUMMARIES[run_id], self.summary_bases([run_id])[run_id])
+
+    def summary_bases(self, run_ids: Any) -> dict[str, str]:
+        return {run_id: basis_of(self, SimpleNamespace(id=run_id)) for run_id in run_ids}
 
     def figures(self, run_ids: Any, names: Any = None, factors: Any = ("",)) -> Any:
         return {

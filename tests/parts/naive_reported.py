@@ -50,7 +50,7 @@ def form(*patterns):
 
 @dataclass
 class At:
-    """One figure: what fills its angle brackets, the slice that it is of and, of an entry of a list, its words there."""
+    """One figure: what fills its angle brackets, its slice and, of an entry of a list, what the report says there."""
 
     names: dict
     factor: str = ""

@@ -11,7 +11,7 @@ from parts.views import print_report, to_html, to_json, to_markdown
 from steelyard.errors import UsageError
 from steelyard.records import AtLeast, CallResult, Failure, Finding, Mark, Outcome, RunState, Sample, Score, Verdict
 from steelyard.report.build import build_report
-from steelyard.report.explain import data_of, own_figures
+from steelyard.report.explain import explain_report
 from steelyard.report.render.junit import to_junit
 from steelyard.report.samples import LONGEST_TEXT, sample_detail, sample_line
 from steelyard.store.codec import encode

@@ -16,6 +16,7 @@ from steelyard.metrics.registry import metrics
 from steelyard.report.explain import data_of, explain_report
 from steelyard.store.sql import open_store
 
+
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory):
     path = tmp_path_factory.mktemp("explained") / "runs.db"

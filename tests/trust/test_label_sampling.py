@@ -148,7 +148,7 @@ class TestLabelsThatRemainAfterAChange:
         put(path, "answers", answers)
         assert "100 labels are missing" in one_line(invoke("run", path, code=4))
         report = json.loads(invoke("report", "LAST", "--json"))
-        rates = {part["name"]: part["metrics"]["pass_rate.corrected"] for part in report["slices"]["variant"]}
+        rates = {part["name"]: part["figures"]["pass_rate.corrected"] for part in report["slices"]["variant"]}
         assert rates["plain"]["value"] == pytest.approx(0.9)
         assert rates["polite"]["value"] is None
 

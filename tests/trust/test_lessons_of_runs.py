@@ -126,9 +126,9 @@ class TestMeansOfMeans:
 
     def test_calls_that_failed_make_no_case_weigh_more(self):
         write_names(Path("names"), cases=range(28, 32), answers={28: None})
-        overall = json.loads(invoke("run", "names", "--json"))["overall"]
+        figures = json.loads(invoke("run", "names", "--json"))["figures"]
         # Of 3 that answered 2 are right; the fourth is missing, not wrong, and not out of sight.
-        rate = overall["pass_rate"]
+        rate = figures["pass_rate"]
         assert (rate["value"], rate["n"], rate["n_missing"]) == (pytest.approx(2 / 3), 3, 1)
 
     @pytest.mark.parametrize("answered", [1, 9])

@@ -147,7 +147,7 @@ def test_intervals_of_percentiles_hold_with_censored_values(point, n, given_up):
 def test_the_time_to_the_first_token_of_a_call_that_timed_out_before_it_is_a_lower_bound():
     made = [answered(f"a{i}", 1.0, first_token=0.2) for i in range(18)]
     stalled = [timed_out("late", first_token=0.2), *(timed_out(f"t{i}") for i in range(3))]
-    overall = summary_of([*made, *stalled]).overall.metrics
+    overall = summary_of([*made, *stalled]).overall
     # By hand: 19 of 22 had their first token after 0.2 s, three had none after 5 s; p95 lies at place 19.95 of 0..21.
     assert (overall["first_token.p95"].value, overall["first_token.p95"].at_least) == (WAITED, True)
     assert (overall["first_token.p50"].value, overall["first_token.p50"].at_least) == (0.2, False)
@@ -163,7 +163,7 @@ def test_slow_cases_and_slices_count_their_timeouts():
     assert isinstance(spreads["slow"]["p50"], AtLeast)
     assert spreads["slow"]["at_least"] == ["p50", "mean", "max"]
     assert "at_least" not in spreads["quick"]
-    by_category = {part.name: part.latency["p50"] for part in summary.slices["category"]}
+    by_category = {part.name: part["latency.p50"] for part in summary.slices["category"]}
     assert (by_category["y"].at_least, by_category["x"].at_least) == (True, False)
 
 

@@ -41,23 +41,37 @@ def summary_of(store: Store, header: RunHeader) -> Summary:
     return summary
 
 
+def all_figures(store: Store, header: RunHeader) -> Figures:
+    """Every figure of a run; of one that has ended, as it is stored."""
+    if header.state is not RunState.ENDED:
+        return summary_of(store, header).figures
+    return figures_of(store, [header], factors=None)[header.id]
+
+
 def figures_of(
-    store: Store, headers: Sequence[RunHeader], names: Collection[str] | None = None, factors: Iterable[str] = ()
+    store: Store, headers: Sequence[RunHeader], names: Collection[str] | None = None, factors: Iterable[str] | None = ()
 ) -> dict[str, Figures]:
-    """By run, the figures of the whole runs and of their slices by some factors: all, or those of some names.
+    """By run, the figures of the whole runs and of their slices by some factors (None: by all): every one, or those of
+    some names.
 
     A run that goes on has those that it had when it was last interrupted, or none.
     """
-    factors = {"", *factors}
+    factors = None if factors is None else {"", *factors}
     wanted = None if names is None else {PLANNED, *names}
     stored = store.figures([header.id for header in headers], wanted, factors)
     results = {run_id: Figures(rows) for run_id, rows in stored.items()}
+    with_labels = names is None or CORRECTED in names
+    bases = store.summary_bases(list(stored)) if with_labels else {}
     for header in headers:
         if header.state is not RunState.ENDED:
             continue
-        if header.id not in stored or (names is not None and CORRECTED in names):
+        if header.id not in stored or (with_labels and bases[header.id] != basis_of(store, header)):
             every = summary_of(store, header).figures.rows()
-            some = (row for row in every if row.of.factor in factors and (wanted is None or row.name in wanted))
+            some = (
+                row
+                for row in every
+                if (factors is None or row.of.factor in factors) and (wanted is None or row.name in wanted)
+            )
             results[header.id] = Figures(some)
     return results
 

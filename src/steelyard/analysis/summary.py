@@ -15,7 +15,6 @@ from steelyard.analysis.model import BestVariant, Repeated, ReusedAnswers, Summa
 from steelyard.analysis.patterns import find_patterns
 from steelyard.analysis.repeats import Repeats, checks_figures
 from steelyard.loading.own_metrics import load_metrics
-from steelyard.metrics.cells import Cells
 from steelyard.metrics.figures import run_figures
 from steelyard.metrics.own import with_values
 from steelyard.metrics.run_data import RunData
@@ -62,7 +61,7 @@ def summarise(
     findings say, last of all. `load` says in words how the calls were made; None leaves out all about latency that no
     gate stands on. `labels` are what reviewers say of its cases and people of its answers.
     """
-    data = RunData(columns, suite, checks, items)
+    data = RunData(columns, suite, checks, items, None if claims is None else lambda: claims)
     by_labels = None if labels is None else _label_columns(labels, data)
     data.labels = None if by_labels is None else by_labels.column()
     table, groups = data.table, data.groups
@@ -77,12 +76,12 @@ def summarise(
         priorities=find_priorities(data, overall),
         reused=reused_answers(table),
         codes=found_codes(data, overall),
-        best_variant=_best_variant(table, suite),
+        best_variant=_best_variant(data),
         repeats=int(columns.repeat.max()) + 1 - int(columns.repeat.min()) if columns.n else 1,
         method=_method(table, clustered=any(group.clustered for group in groups.values())),
         judge=_judge(judgements, rubric, labels),
         judge_check=None if by_labels is None else by_labels.check(),
-        confidence=_confidence(claims, table, suite),
+        confidence=_confidence(data),
         checks=checks_figures(data, overall),
         passes=_passes(data, overall),
         stability=_stability(data, overall),
@@ -119,12 +118,12 @@ def _label_columns(labels: RunLabels, data: RunData) -> LabelColumns:
     return LabelColumns(labels, data)
 
 
-def _confidence(claims: ClaimColumns | None, table: Table, suite: SuiteModel) -> ConfidenceFigures | None:
-    if claims is None or not claims.n:
+def _confidence(data: RunData) -> ConfidenceFigures | None:
+    if data.claims is None or not data.claims().n:
         return None
-    from steelyard.analysis.confidence import confidence_figures
+    from steelyard.analysis.confidence import run_confidence
 
-    return confidence_figures(claims, table, suite)
+    return data.once(run_confidence)
 
 
 def _passes(data: RunData, run: Mapping[str, Estimate]) -> PassFigures | None:
@@ -161,21 +160,12 @@ def reused_answers(table: Table) -> ReusedAnswers | None:
     return ReusedAnswers(float(dates.min()), float(dates.max())) if len(dates) else ReusedAnswers()
 
 
-def _best_variant(table: Table, suite: SuiteModel) -> BestVariant | None:
-    if len(table.variants) < 2:
+def _best_variant(data: RunData) -> BestVariant | None:
+    if len(data.table.variants) < 2:
         return None
-    from steelyard.analysis.variants import find_best, planned_cases
+    from steelyard.analysis.variants import best_variant
 
-    cells = Cells(table, suite)
-    if not cells.n:
-        return None
-    return find_best(
-        cells.variants,
-        cells.means(table.score()),
-        n_cases=planned_cases(cells, suite),
-        max_inconclusive=suite.limits.max_inconclusive,
-        unit=table.unit_of_case(),
-    )
+    return data.once(best_variant)
 
 
 def _method(table: Table, *, clustered: bool) -> str:

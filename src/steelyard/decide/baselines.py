@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from steelyard.analysis.criteria import changed_criteria
-from steelyard.analysis.stored import figures_of
-from steelyard.analysis.summary import summarise_stored
+from steelyard.analysis.stored import figures_of, summary_of
 from steelyard.decide.gates import GateResult
 from steelyard.decide.verdict import decide
 from steelyard.errors import UsageError
@@ -69,7 +68,7 @@ def why_unsound(store: Store, run: RunHeader) -> list[str]:
         return [f"it has not ended: it is {run.state.value}"]
     gates = tuple(gate for gate in run.description.gates if not is_relative(gate))
     absolute = run.description.model_copy(update={"gates": gates})
-    summary = summarise_stored(store, run.id, run.description, only_for_gates=True)
+    summary = summary_of(store, run)
     decision = decide(summary, absolute, state=run.state, suspect=run.suspect, gone=run.options.broken)
     message = "it covers only a part of the suite, or other cases (see its report); the rest would have no baseline"
     partial = [message] if is_partial(run) else []

@@ -12,7 +12,7 @@ from steelyard.analysis.compare.compare import compare
 from steelyard.analysis.compare.model import Comparison
 from steelyard.analysis.compare.pairing import read_run
 from steelyard.analysis.model import Summary
-from steelyard.analysis.summary import summarise_stored
+from steelyard.analysis.stored import summary_of
 from steelyard.decide.gates import GateResult, Scope, measure, results
 from steelyard.decide.provenance import counted_verdicts, run_before
 from steelyard.decide.verdict import decide
@@ -307,4 +307,4 @@ def _decided(
 
 def _arm(store: Store, name: str) -> Arm:
     header = store.run(name)
-    return Arm(header, summarise_stored(store, header.id, header.description, only_for_gates=True))
+    return Arm(header, summary_of(store, header))

@@ -114,8 +114,7 @@ class Slice(Mapping[str, Estimate]):
     @property
     def n_cases(self) -> int:
         """How many cases, or clusters of cases, it has samples of."""
-        counted = self["scored_rate"].n_cases
-        return self.n_planned if counted is None else counted
+        return self["scored_rate"].cases
 
     @property
     def n_samples(self) -> int:
@@ -261,7 +260,10 @@ def _columns(data: RunData, factor: str) -> Iterator[Named]:
             # The sums of a suite's own ratio may be of anything, and rounded they say nothing.
             column = [replace(item, numerator=None, denominator=None, mean_of=None) for item in column]
         if clustered:
-            column = [replace(item, n_cases=n) for item, n in zip(column, cases.tolist(), strict=True)]
+            column = [
+                item if n == item.n else replace(item, n_cases=n)
+                for item, n in zip(column, cases.tolist(), strict=True)
+            ]
         if metric.name in ("findings.<code>", "findings.<code>.samples"):
             found.append((metric.name, names[0], column))
             continue

@@ -340,6 +340,7 @@ _FOR_GATES = ("steelyard.metrics.samples", "steelyard.metrics.cells", "steelyard
 _REPORTED_ONLY: tuple[str, ...] = (
     "steelyard.metrics.outcomes",
     *(f"steelyard.analysis.{name}" for name in ("fixes", "findings", "patterns", "modes", "listed")),
+    *(f"steelyard.analysis.{name}" for name in ("confidence", "repeats", "stability", "latency", "variants")),
 )
 """The modules that register what is only reported; by name, since they stand above this package."""
 _METRICS: dict[str, Metric] = {}

@@ -165,14 +165,14 @@ def check_gates(
 ) -> GateCheck:
     """The gates of a run, or those that are given instead, and how it compares with a reference."""
     from steelyard.analysis.criteria import changed_criteria
-    from steelyard.analysis.summary import summarise_stored
+    from steelyard.analysis.stored import summary_of
     from steelyard.decide.baselines import held_against
     from steelyard.decide.gates import check_on_run
     from steelyard.decide.verdict import compared_with_ended, decide
     from steelyard.report.model import LeftOut, Report
     from steelyard.runner.same_signature import rescored
 
-    summary = summarise_stored(store, header.id, header.description, only_for_gates=True)
+    summary = summary_of(store, store.run(header.id))
     if gates:
         check_on_run(gates, header.description, summary)
         asked = header.description.model_copy(update={"gates": tuple(gates), "criteria": ()})

@@ -118,10 +118,10 @@ class Run(Shown):
     def figures(self) -> Figures:
         """Every figure of the run, in the whole and in every slice, by the name that gates use: `figures["pass_rate"]`,
         `figures["average", "category", "lamp"]`. Reads no sample of a run that has ended."""
-        from steelyard.analysis.stored import summary_of
+        from steelyard.analysis.stored import all_figures
 
         with self.opened() as (store, header):
-            return summary_of(store, header).figures
+            return all_figures(store, header)
 
     @property
     def samples(self) -> Iterator[Sample]:

@@ -332,6 +332,10 @@ class Store(Protocol):
         slices by some factors (None: all)."""
         ...
 
+    def summary_bases(self, run_ids: Sequence[str]) -> dict[str, str]:
+        """The `basis` of the stored summary of those runs that have one."""
+        ...
+
     def add_samples(
         self, run_id: str, samples: Sequence[Sample], cases: Sequence[Case], *, forget: Sequence[str] = ()
     ) -> None:

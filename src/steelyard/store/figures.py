@@ -135,8 +135,8 @@ def read_figures(
             yield row[0], _figure(row[1:])
 
 
-def stored_summaries(session: Session, runs: Iterable[int]) -> Iterator[int]:
-    """Those of the runs that have a stored summary."""
+def stored_bases(session: Session, runs: Iterable[int]) -> Iterator[tuple[int, str]]:
+    """Those of the runs that have a stored summary, each with what that was made of besides the samples."""
     for piece in in_pieces(runs):
-        sql = f"SELECT run FROM summaries WHERE run IN ({placeholders(piece)})"  # noqa: S608 - our own names
-        yield from (row[0] for row in session.execute(sql, piece))
+        sql = f"SELECT run, basis FROM summaries WHERE run IN ({placeholders(piece)})"  # noqa: S608 - our own names
+        yield from session.execute(sql, piece)

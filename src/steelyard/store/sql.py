@@ -7,7 +7,7 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from datetime import UTC, datetime
 from functools import partial, wraps
@@ -37,7 +37,7 @@ from steelyard.store.figures import (
     keep_summary,
     read_figures,
     read_summary,
-    stored_summaries,
+    stored_bases,
 )
 from steelyard.store.listing import RunsTable
 from steelyard.store.logs import AlertRecord, BaselineEntry, Delivery, OnlineReading
@@ -236,14 +236,18 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
         self, run_ids: Sequence[str], names: Collection[str] | None = None, factors: Collection[str] | None = ("",)
     ) -> dict[str, list[Figure]]:
         def read(session: Session) -> dict[str, list[Figure]]:
-            numbers: dict[int, str] = {}
-            for piece in in_pieces(map(to_stored, run_ids)):
-                sql = f"SELECT number, id FROM runs WHERE id IN ({placeholders(piece)})"  # noqa: S608
-                numbers |= {number: from_stored(run_id) for number, run_id in session.execute(sql, piece)}
-            results: dict[str, list[Figure]] = {numbers[number]: [] for number in stored_summaries(session, numbers)}
+            numbers = _numbers(session, run_ids)
+            results: dict[str, list[Figure]] = {numbers[number]: [] for number, _ in stored_bases(session, numbers)}
             for number, figure in read_figures(session, numbers, names, factors):
                 results[numbers[number]].append(figure)
             return results
+
+        return self._read(read)
+
+    def summary_bases(self, run_ids: Sequence[str]) -> dict[str, str]:
+        def read(session: Session) -> dict[str, str]:
+            numbers = _numbers(session, run_ids)
+            return {numbers[number]: basis for number, basis in stored_bases(session, numbers)}
 
         return self._read(read)
 
@@ -635,6 +639,15 @@ def new_run_id(suite_name: str, now: float) -> str:
     slug = re.sub(r"[^a-z0-9]+", "-", suite_name.lower()).strip("-") or "run"
     tail = "".join(secrets.choice(_LETTERS) for _ in range(4))
     return f"{slug}-{datetime.fromtimestamp(now, UTC):%Y%m%d-%H%M%S}-{tail}"
+
+
+def _numbers(session: Session, run_ids: Iterable[str]) -> dict[int, str]:
+    """The ids of those runs that there are, by number."""
+    numbers: dict[int, str] = {}
+    for piece in in_pieces(map(to_stored, run_ids)):
+        sql = f"SELECT number, id FROM runs WHERE id IN ({placeholders(piece)})"  # noqa: S608 - our own names
+        numbers |= {number: from_stored(run_id) for number, run_id in session.execute(sql, piece)}
+    return numbers
 
 
 def find_run(session: Session, name: str, place: str) -> RunHeader:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from steelyard.analysis.stored import summary_of
+from steelyard.analysis.stored import all_figures
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
 from steelyard.metrics.figures import Figures
@@ -85,7 +85,7 @@ def table_columns(
     if answers and name not in ("samples", "votes"):
         raise UsageError(f"the table {name} has no answers: they are with the samples, and judges' with the votes")
     if name == "figures":
-        return _figures(summary_of(store, header).figures)
+        return _figures(all_figures(store, header))
     samples = _Samples(store, header)
     if name == "samples":
         return _all_samples(samples, answers=answers)

@@ -101,7 +101,7 @@ def _of_all(store: SqlStore, runs: Sequence[RunHeader], name: str, *, answers: b
     """A table of all these runs, with the run as its first column; a run has no value in columns that it lacks."""
     pa = arrow()
     planned = sum(run.n_planned for run in runs)
-    if planned > MOST_SAMPLES:
+    if planned > MOST_SAMPLES and name != "figures":
         raise UsageError(
             f"{len(runs):,} runs with {planned:,} samples are too many to be asked at once (at most {MOST_SAMPLES:,}): "
             "choose some with --run, --suite or --last"

@@ -19,13 +19,12 @@ from steelyard.analysis.stored import figures_of
 from steelyard.frozen import frozen
 from steelyard.metrics.registry import CORRECTED, metric
 from steelyard.metrics.table import cut
-from steelyard.records import AtLeast, Outcome, RunHeader
+from steelyard.records import AtLeast, Outcome
 from steelyard.stats import groups as clusters
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import SHARES, Estimate, Scale, Z, lower_bound, student, t_two_sided
 from steelyard.stats.window import FEWEST_RUNS
 from steelyard.store.contents import Confused, confusion_digest
-from steelyard.store.figures import SliceKey
 from steelyard.store.headers import arm_of, same_system
 from steelyard.suite.case import NONE
 from steelyard.suite.models import SuiteModel
@@ -308,16 +307,19 @@ def _why_untested(a: ComparedRun, b: ComparedRun) -> str:
 
 def _figures(run: ComparedRun, metric: str, factor: str, name: str) -> dict[str, float]:
     """The figure of each run that has it, by the A/B or experiment that the run is an arm of, else by its name."""
-    values = {arm_of(header)[0] or header.id: _figure(run, header, metric, factor, name) for header in run.same_runs}
+    if run.store is None:
+        return {}
+    stored = metric if metric.startswith("latency.") else "cost.total"
+    figures = figures_of(run.store, run.same_runs, [stored], [factor])
+    values = {
+        arm_of(header)[0] or header.id: _figure(figures[header.id].slice(factor, name)[stored], metric)
+        for header in run.same_runs
+        if header.id in figures
+    }
     return {key: value for key, value in values.items() if value is not None}
 
 
-def _figure(run: ComparedRun, header: RunHeader, metric: str, factor: str, name: str) -> float | None:
-    figures = None if run.store is None else figures_of(run.store, [header], factors=[factor]).get(header.id)
-    if figures is None or SliceKey(factor, name) not in figures.planned:
-        return None
-    part = figures.slice(factor, name)
-    if metric.startswith("latency."):
-        return part[metric].value
-    total = part["cost.total"]
-    return None if total.value is None or not total.n else total.value / total.n
+def _figure(stored: Estimate, metric: str) -> float | None:
+    if metric.startswith("latency.") or stored.value is None:
+        return stored.value
+    return stored.value / stored.n if stored.n else None
