@@ -18,9 +18,11 @@ from steelyard.stats.arrays import Array
 
 
 def _samples(data: RunData) -> Iterator[Names]:
-    for sample in range(data.table.n):
-        case_id, _, repeat = data.key(sample)
-        yield case_id, str((repeat or 0) + 1)
+    columns, seen = data.columns, set()
+    for case, repeat in zip(columns.case.tolist(), columns.repeat.tolist(), strict=True):
+        if (case, repeat) not in seen:
+            seen.add((case, repeat))
+            yield columns.case_ids[case], str(repeat + 1)
 
 
 def _of_sample(values: Callable[[RunData], Array]) -> Callable[[RunData, Names], Contributions]:
