@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.analysis import confidence, findings, latency, repeats, stability, variants
 from steelyard.analysis.findings import component_gain, failing_samples, pattern_samples, with_finding
-from steelyard.analysis.judge import figures
+from steelyard.analysis.judge.reasons import silent_texts
 from steelyard.failures import failure_reason
 from steelyard.metrics.kinds import NO_INTERVAL, Aggregate
 from steelyard.metrics.registry import (
@@ -395,7 +395,7 @@ def _inconclusive(data: RunData, at: At) -> Contributions:
     report, why = at.path[0], next(text for text, n in list(at.item.items())[int(at.name("n")) - 1 :])
     failures, silent = report["failures"], (report["judge"] or {}).get("why_failed", {})
     if why in silent:
-        return figures.silent_texts(data, why)
+        return silent_texts(data, why)
     n_broken = report["overall"]["outcomes"].get(Outcome.JUDGE_FAILED, 0) - sum(silent.values())
     kind = next((kind for kind in failures if f"{why} ".startswith(f"target: {kind} ")), "")
     alike = None if at.value == failures.get(kind, n_broken) else why.removeprefix(f"target: {kind} ")
@@ -489,7 +489,6 @@ for _group in (
     FINDINGS,
     PATTERNS,
     MODES,
-    figures.REPORTED,
     confidence.REPORTED,
     repeats.REPORTED,
     stability.REPORTED,

@@ -31,7 +31,7 @@ from steelyard.records import RunHeader
 from steelyard.stats.arrays import Array, tally
 from steelyard.stats.groups import Groups
 from steelyard.stats.intervals import Estimate
-from steelyard.store.base import Checks, ClaimColumns, Columns, Store
+from steelyard.store.base import Checks, ClaimColumns, Columns, JudgedSample, Store
 from steelyard.store.contents import Contents
 from steelyard.store.figures import SliceKey
 from steelyard.store.headers import answers_from
@@ -41,8 +41,7 @@ from steelyard.suite.values import load_in_words
 if TYPE_CHECKING:
     from steelyard.analysis.calibration import ConfidenceFigures
     from steelyard.analysis.judge.corrected import LabelColumns, RunLabels
-    from steelyard.analysis.judge.model import Judged
-    from steelyard.analysis.judge.votes import DescribedRubric
+    from steelyard.analysis.judge.rubric import DescribedRubric
     from steelyard.analysis.model import JudgeFigures
     from steelyard.analysis.stability import PassFigures, StabilityFigures
 
@@ -52,7 +51,7 @@ L = TypeVar("L", Columns, Checks)
 def summarise(
     columns: Columns,
     suite: SuiteModel,
-    judgements: Iterable[Judged] | None = None,
+    judgements: Iterable[JudgedSample] | None = None,
     claims: ClaimColumns | None = None,
     checks: Checks | None = None,
     items: Iterable[Placed] | None = None,
@@ -63,7 +62,7 @@ def summarise(
     """The summary of a run; `suite` is the suite as the run's header describes it.
 
     Samples that were planned and did not come are missing from every figure of the whole run. `judgements` are those of
-    the run in the order of its plan; they are read once and none is kept. `claims` are what its answers claimed,
+    the run in the order of its plan; they are read once, into columns. `claims` are what its answers claimed,
     `checks` what became of its expectations, `items` what its repeats are compared by; `contents` gives what its
     findings say, last of all. `load` says in words how the calls were made; None leaves out all about latency that no
     gate stands on. `labels` are what reviewers say of its cases and people of its answers.
@@ -71,6 +70,8 @@ def summarise(
     data = RunData(columns, suite, checks, items)
     by_labels = None if labels is None else _label_columns(labels, data)
     data.labels = None if by_labels is None else by_labels.column()
+    data.judged = None if judgements is None or suite.judge is None else lambda: judgements
+    data.case_labels = None if labels is None else labels.by_case
     table, groups = data.table, data.groups
     repeats = Repeats(table.of_repeats(), suite)
     rubric = _rubric(suite)
@@ -94,7 +95,7 @@ def summarise(
         method=_method(table, clustered=any(group.clustered for group in groups.values())),
         n_patterns=n_patterns,
         modes=_modes(groups[""], table, rubric),
-        judge=_judge(judgements, rubric, labels),
+        judge=_judge(data),
         judge_check=None if by_labels is None else by_labels.check(),
         confidence=_confidence(claims, table, suite),
         checks=checks_figures(data, overall),
@@ -113,19 +114,17 @@ def summarise(
 def _rubric(suite: SuiteModel) -> DescribedRubric | None:
     if suite.judge is None:
         return None
-    from steelyard.analysis.judge.votes import described_rubric
+    from steelyard.analysis.judge.rubric import described_rubric
 
     return described_rubric(suite)
 
 
-def _judge(
-    judgements: Iterable[Judged] | None, rubric: DescribedRubric | None, labels: RunLabels | None
-) -> JudgeFigures | None:
-    if judgements is None or rubric is None:
+def _judge(data: RunData) -> JudgeFigures | None:
+    if data.judged is None:
         return None
     from steelyard.analysis.judge.figures import judge_figures
 
-    return judge_figures(judgements, rubric, None if labels is None else labels.by_case)
+    return judge_figures(data)
 
 
 def _label_columns(labels: RunLabels, data: RunData) -> LabelColumns:
@@ -280,8 +279,8 @@ def summarise_stored(
     return replace(summary, latency=replace(summary.latency, bottleneck=client))
 
 
-def _judgements(store: Store, run_id: str, labels: RunLabels | None) -> Iterable[Judged]:
-    from steelyard.analysis.judge.votes import with_labelled
+def _judgements(store: Store, run_id: str, labels: RunLabels | None) -> Iterable[JudgedSample]:
+    from steelyard.analysis.judge.labels import with_labelled
 
     return with_labelled(store.judgements(run_id), labels.own if labels else ())
 

@@ -31,6 +31,8 @@ Names = tuple[str, ...]
 MOST_IN_A_ROW = 100
 """pass^k is given for k up to this."""
 MEASURE = "score.<component>.<measure>"
+OF_JUDGE = "judge."
+"""Begins the names of all metrics of a suite's judge."""
 READABLE = ".readable"
 """Ends the name of a measure over the answers that could be read."""
 CORRECTED = "pass_rate.corrected"
@@ -198,12 +200,18 @@ class Metric:
     own: bool = False
     """Whether a suite brought it along."""
     needs: str = ""
-    """What a suite must declare to have it: `pass`, `expect`, `stability`."""
+    """What a suite must declare to have it: `pass`, `expect`, `stability`; of a metric of a judge, what its judge must:
+    `labels`, `rules`, `evidence`, `check`, `reasons`, `must_answer`, `dimensions`."""
 
     @property
     def parts(self) -> tuple[str, ...]:
         """The name, split at its dots."""
         return tuple(self.name.split("."))
+
+    @property
+    def of_judge(self) -> bool:
+        """Whether it is of the votes of a suite's judge."""
+        return self.name.startswith(OF_JUDGE)
 
     @property
     def point(self) -> float | None:
@@ -343,6 +351,8 @@ _FOR_GATES = ("steelyard.metrics.samples", "steelyard.metrics.cells", "steelyard
 """The modules that register what gates can name: few, since reading a suite loads them."""
 _REPORTED_ONLY: tuple[str, ...] = ("steelyard.metrics.outcomes",)
 """The modules that register what is only reported; by name, since they stand above this package."""
+_OF_JUDGES = ("steelyard.analysis.judge.metrics",)
+"""The modules that register metrics of judges, likewise; a run without a judge loads none of them."""
 _METRICS: dict[str, Metric] = {}
 
 
@@ -365,19 +375,22 @@ def _load(modules: tuple[str, ...]) -> None:
         import_module(name)
 
 
-def _registered(*, gates_only: bool) -> Iterator[Metric]:
+def _registered(*, gates_only: bool, judged: bool) -> Iterator[Metric]:
     _load(_FOR_GATES if gates_only else (*_FOR_GATES, *_REPORTED_ONLY))
-    return (metric for metric in _METRICS.values() if metric.gate or not gates_only)
+    if judged:
+        _load(_OF_JUDGES)
+    every = (metric for metric in _METRICS.values() if metric.gate or not gates_only)
+    return (metric for metric in every if judged or not metric.of_judge)
 
 
-def metrics() -> dict[str, Metric]:
-    """All metrics by name, those of samples first."""
-    return _by_level(_registered(gates_only=False))
+def metrics(*, judged: bool = False) -> dict[str, Metric]:
+    """All metrics by name, those of samples first; those of a judge only where they are wanted (`judged`)."""
+    return _by_level(_registered(gates_only=False, judged=judged))
 
 
-def gate_metrics() -> dict[str, Metric]:
-    """The metrics that a gate can name, those of samples first."""
-    return _by_level(_registered(gates_only=True))
+def gate_metrics(*, judged: bool = False) -> dict[str, Metric]:
+    """The metrics that a gate can name, likewise."""
+    return _by_level(_registered(gates_only=True, judged=judged))
 
 
 def _by_level(metrics: Iterable[Metric]) -> dict[str, Metric]:
@@ -388,12 +401,13 @@ def _by_level(metrics: Iterable[Metric]) -> dict[str, Metric]:
 def metric(pattern: str) -> Metric:
     """The metric of that name or pattern."""
     _load(_FOR_GATES)
-    return _METRICS[pattern] if pattern in _METRICS else metrics()[pattern]
+    return _METRICS[pattern] if pattern in _METRICS else metrics(judged=pattern.startswith(OF_JUDGE))[pattern]
 
 
 def find(parts: Sequence[str], *, gates_only: bool = True) -> tuple[Metric, dict[str, str]] | None:
     """The metric that these parts of a name spell, and what fills its angle brackets; literal spellings win."""
-    return spell(parts, sorted(_registered(gates_only=gates_only), key=lambda metric: metric.name.count("<")))
+    every = _registered(gates_only=gates_only, judged=bool(parts) and parts[0] == OF_JUDGE[:-1])
+    return spell(parts, sorted(every, key=lambda metric: metric.name.count("<")))
 
 
 class Named(Protocol):

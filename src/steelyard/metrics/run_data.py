@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -24,7 +24,8 @@ from steelyard.records import Sample
 from steelyard.stats.arrays import Array
 from steelyard.stats.groups import Groups
 from steelyard.stats.intervals import Estimate
-from steelyard.store.base import Checks, ClaimColumns, Columns
+from steelyard.store.base import Checks, ClaimColumns, Columns, JudgedSample
+from steelyard.suite.labels import Label
 from steelyard.suite.models import SuiteModel
 
 T = TypeVar("T")
@@ -68,6 +69,10 @@ class RunData:
         self.claims, self._read = claims, read
         self.labels: LabelledPasses | None = None
         """None for a run without labels."""
+        self.judged: Callable[[], Iterable[JudgedSample]] | None = None
+        """Its judged samples in the order of the plan; None where nobody asks what its judge did."""
+        self.case_labels: Mapping[str, Mapping[str, Label | bool]] | None = None
+        """What a reviewer says of its cases, by dimension and flag; None for a suite that names no labels."""
         self._made: dict[Callable[..., Any], Any] = {}
 
     @cached_property
@@ -199,6 +204,10 @@ class RunData:
     @cached_property
     def _samples(self) -> list[tuple[Sample, str]]:
         return self._read()
+
+    def sample(self, number: int) -> Sample | None:
+        """One sample as it is stored; None where samples are not at hand."""
+        return self._samples[number][0] if self._samples else None
 
     def things(self, things: Things, excluded: str = "") -> Contributions:
         """What is in samples (votes, texts, findings, calls), one row a thing."""

@@ -15,7 +15,8 @@ from steelyard.analysis.explain import (
     explain,
     words_of,
 )
-from steelyard.analysis.judge.corrected import labels_of
+from steelyard.analysis.judge.corrected import RunLabels, labels_of, read_labels
+from steelyard.analysis.judge.labels import with_labelled
 from steelyard.analysis.model import Summary
 from steelyard.analysis.repeats import SHARE
 from steelyard.analysis.stored import summary_of
@@ -70,6 +71,10 @@ def data_of(store: Store, header: RunHeader) -> RunData:
         read,
     )
     data.labels = labels_of(store, header.id, data)
+    if header.description.judge is not None:
+        of_run = read_labels(store, header.id, header.description) or RunLabels()
+        data.judged = lambda: with_labelled(store.judgements(header.id), of_run.own)
+        data.case_labels = of_run.by_case
     return data
 
 
@@ -371,7 +376,7 @@ def list_figures(store: Store, header: RunHeader) -> list[tuple[str, str]]:
     """
     load_metrics(header)
     report, data = build_report(store, header), data_of(store, header)
-    known, summary = metrics(), report.summary
+    known, summary = metrics(judged=header.description.judge is not None), report.summary
     results: dict[str, str] = {}
     for part in (summary.overall, *(part for parts in summary.slices.values() for part in parts)):
         for name, names in zip(part, _names_of(part), strict=True):
