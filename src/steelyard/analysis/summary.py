@@ -24,7 +24,7 @@ from steelyard.records import RunHeader
 from steelyard.stats.arrays import Array
 from steelyard.stats.groups import Groups
 from steelyard.stats.intervals import Estimate
-from steelyard.store.base import Checks, ClaimColumns, Columns, Store
+from steelyard.store.base import Checks, ClaimColumns, Columns, JudgedSample, Store
 from steelyard.store.contents import Contents
 from steelyard.store.figures import SliceKey
 from steelyard.store.headers import answers_from
@@ -34,8 +34,6 @@ from steelyard.suite.values import load_in_words
 if TYPE_CHECKING:
     from steelyard.analysis.calibration import ConfidenceFigures
     from steelyard.analysis.judge.corrected import LabelColumns, RunLabels
-    from steelyard.analysis.judge.model import Judged
-    from steelyard.analysis.judge.votes import DescribedRubric
     from steelyard.analysis.model import JudgeFigures
     from steelyard.analysis.stability import PassFigures, StabilityFigures
 
@@ -45,7 +43,7 @@ L = TypeVar("L", Columns, Checks)
 def summarise(
     columns: Columns,
     suite: SuiteModel,
-    judgements: Iterable[Judged] | None = None,
+    judgements: Iterable[JudgedSample] | None = None,
     claims: ClaimColumns | None = None,
     checks: Checks | None = None,
     items: Iterable[Placed] | None = None,
@@ -56,7 +54,7 @@ def summarise(
     """The summary of a run; `suite` is the suite as the run's header describes it.
 
     Samples that were planned and did not come are missing from every figure of the whole run. `judgements` are those of
-    the run in the order of its plan; they are read once and none is kept. `claims` are what its answers claimed,
+    the run in the order of its plan; they are read once, into columns. `claims` are what its answers claimed,
     `checks` what became of its expectations, `items` what its repeats are compared by; `contents` gives what its
     findings say, last of all. `load` says in words how the calls were made; None leaves out all about latency that no
     gate stands on. `labels` are what reviewers say of its cases and people of its answers.
@@ -64,9 +62,10 @@ def summarise(
     data = RunData(columns, suite, checks, items, None if claims is None else lambda: claims)
     by_labels = None if labels is None else _label_columns(labels, data)
     data.labels = None if by_labels is None else by_labels.column()
+    data.judged = None if judgements is None or suite.judge is None else lambda: judgements
+    data.case_labels = None if labels is None else labels.by_case
     table, groups = data.table, data.groups
     repeats = Repeats(table.of_repeats(), suite)
-    rubric = _rubric(suite)
     figures = run_figures(data)
     overall = figures.slice()
     return Summary(
@@ -79,7 +78,7 @@ def summarise(
         best_variant=_best_variant(data),
         repeats=int(columns.repeat.max()) + 1 - int(columns.repeat.min()) if columns.n else 1,
         method=_method(table, clustered=any(group.clustered for group in groups.values())),
-        judge=_judge(judgements, rubric, labels),
+        judge=_judge(data),
         judge_check=None if by_labels is None else by_labels.check(),
         confidence=_confidence(data),
         checks=checks_figures(data, overall),
@@ -94,22 +93,12 @@ def summarise(
 # What few runs have: what computes it is imported for them alone.
 
 
-def _rubric(suite: SuiteModel) -> DescribedRubric | None:
-    if suite.judge is None:
-        return None
-    from steelyard.analysis.judge.votes import described_rubric
-
-    return described_rubric(suite)
-
-
-def _judge(
-    judgements: Iterable[Judged] | None, rubric: DescribedRubric | None, labels: RunLabels | None
-) -> JudgeFigures | None:
-    if judgements is None or rubric is None:
+def _judge(data: RunData) -> JudgeFigures | None:
+    if data.judged is None:
         return None
     from steelyard.analysis.judge.figures import judge_figures
 
-    return judge_figures(judgements, rubric, None if labels is None else labels.by_case)
+    return judge_figures(data)
 
 
 def _label_columns(labels: RunLabels, data: RunData) -> LabelColumns:
@@ -224,8 +213,8 @@ def summarise_stored(
     return replace(summary, latency=replace(summary.latency, bottleneck=client))
 
 
-def _judgements(store: Store, run_id: str, labels: RunLabels | None) -> Iterable[Judged]:
-    from steelyard.analysis.judge.votes import with_labelled
+def _judgements(store: Store, run_id: str, labels: RunLabels | None) -> Iterable[JudgedSample]:
+    from steelyard.analysis.judge.labels import with_labelled
 
     return with_labelled(store.judgements(run_id), labels.own if labels else ())
 
