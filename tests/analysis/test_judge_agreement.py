@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 from sklearn.metrics import confusion_matrix, precision_score, recall_score
 
-from parts.score_ends import score_ends
 from parts.judged import health_of, judged, judged_suite, vote
+from parts.score_ends import score_ends
 from steelyard.analysis.judge.model import FlagCounts, JudgeHealth
 from steelyard.stats.agreement import confusion, score_correlation, spearman
 from steelyard.stats.intervals import Estimate

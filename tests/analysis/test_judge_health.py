@@ -12,8 +12,8 @@ from scipy import stats
 from parts.described import described_rubric
 from parts.judged import RULE, judged, judged_suite, scored, vote
 from parts.judged import health_of as health_of_run
-from steelyard.analysis.judge.model import JudgeHealth
 from steelyard.analysis.judge.labels import why_labels_cannot_tell
+from steelyard.analysis.judge.model import JudgeHealth
 from steelyard.records import Mode
 from steelyard.stats.intervals import Estimate
 from steelyard.suite.labels import Label

@@ -307,4 +307,6 @@ def _decided(
 
 def _arm(store: Store, name: str) -> Arm:
     header = store.run(name)
-    return Arm(header, summarise_stored(store, header.id, header.description, only_for_gates=True))
+    # What an experiment asks of an arm may be a figure of its judge.
+    only = header.description.judge is None
+    return Arm(header, summarise_stored(store, header.id, header.description, only_for_gates=only))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from steelyard.analysis.judge.model import LABELS_ALONE, MOST_LISTED, DimensionHealth, JudgeHealth
 from steelyard.analysis.judge.labels import labelled_otherwise
+from steelyard.analysis.judge.model import LABELS_ALONE, MOST_LISTED, DimensionHealth, JudgeHealth
 from steelyard.analysis.judge.rubric import FAILED
 from steelyard.judge_checks.build import JudgeCard
 from steelyard.records import Mode, Outcome, Verdict

@@ -172,10 +172,12 @@ def check_gates(
     from steelyard.report.model import LeftOut, Report
     from steelyard.runner.same_signature import rescored
 
-    summary = summarise_stored(store, header.id, header.description, only_for_gates=True)
+    asked = header.description
+    if gates:
+        asked = asked.model_copy(update={"gates": tuple(gates), "criteria": ()})
+    summary = summarise_stored(store, header.id, asked, only_for_gates=True)
     if gates:
         check_on_run(gates, header.description, summary)
-        asked = header.description.model_copy(update={"gates": tuple(gates), "criteria": ()})
         header = replace(header, suite=asked.data())
     if without_contested and reference is not None:
         raise UsageError(

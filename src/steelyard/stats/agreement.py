@@ -25,7 +25,6 @@ import numpy as np
 
 from steelyard.frozen import frozen
 from steelyard.stats.arrays import MOST_BLOCKS, Array
-from steelyard.stats.groups import mean, of_some, share
 from steelyard.stats.intervals import (
     SHARES,
     Estimate,

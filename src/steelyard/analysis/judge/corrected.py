@@ -13,7 +13,6 @@ from dataclasses import field, replace
 
 import numpy as np
 
-from steelyard.analysis.judge.model import CorrectedRate, corrected_pass_rate, without_rate
 from steelyard.analysis.judge.labels import (
     JudgeCheck,
     SampleKey,
@@ -23,6 +22,7 @@ from steelyard.analysis.judge.labels import (
     labels_by_case,
     why_labels_cannot_tell,
 )
+from steelyard.analysis.judge.model import CorrectedRate, corrected_pass_rate, without_rate
 from steelyard.analysis.judge.rubric import DescribedRubric, Labels, described_rubric
 from steelyard.frozen import frozen
 from steelyard.metrics.run_data import LabelledPasses, RunData

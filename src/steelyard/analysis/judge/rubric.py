@@ -8,7 +8,7 @@ from steelyard.analysis.model import Rebuttal
 from steelyard.frozen import frozen
 from steelyard.records import Judgement, Mode, Vote
 from steelyard.suite.case import split_path
-from steelyard.suite.judge import REBUTTED, JudgeModel
+from steelyard.suite.judge import REBUTTED
 from steelyard.suite.labels import Label
 from steelyard.suite.models import SuiteModel
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from steelyard.analysis.model import Rebuttal
-from steelyard.metrics.figures import Slice
 from steelyard.metrics.expressions import FEWEST_LABELS
+from steelyard.metrics.figures import Slice
 from steelyard.metrics.registry import MEASURE
 from steelyard.records import Mode, RunHeader
 from steelyard.report import document as doc
