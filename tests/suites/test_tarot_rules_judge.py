@@ -15,7 +15,8 @@ from steelyard import Case
 from steelyard.judge_checks.build import check_health
 from steelyard.judging.judgement import JudgeReader
 from steelyard.loading.load import load_suite
-from steelyard.records import Verdict
+from steelyard.records import Outcome, Verdict
+from steelyard.store.base import JudgedSample
 from steelyard.suite.labels import labels_of
 from steelyard.suites.tarot.rules import judge
 from steelyard.suites.tarot.signals import Signals

@@ -17,6 +17,7 @@ from steelyard.analysis.repeats import Repeats, checks_figures
 from steelyard.loading.own_metrics import load_metrics
 from steelyard.metrics.figures import run_figures
 from steelyard.metrics.own import with_values
+from steelyard.metrics.registry import OF_JUDGE
 from steelyard.metrics.run_data import RunData
 from steelyard.metrics.stability import Placed
 from steelyard.metrics.table import Table, clusters_in_words
@@ -186,10 +187,10 @@ def summarise_stored(
     """The summary of a run; `columns` are its own when they have been read already, and `header` is the run's when it
     says more than the stored one does yet.
 
-    `only_for_gates` leaves out what no gate stands on: how a judge behaved, what confidences are worth, how long single
-    cases took and what was taken for what.
+    `only_for_gates` leaves out what no gate of the suite stands on: how a judge behaved, unless one names it, what
+    confidences are worth, how long single cases took and what was taken for what.
     """
-    judged = suite.judge is not None and not only_for_gates
+    judged = suite.judge is not None and (not only_for_gates or _names_judge(suite))
     columns = store.columns(run_id) if columns is None else columns
     labels = _labels(store, run_id, suite)
     result = len(columns.finding_sample) > 0 and not only_for_gates
@@ -211,6 +212,12 @@ def summarise_stored(
     load = None if _called_elsewhere(header) else header.options.load
     client = bottleneck(summary.latency.overall["p50"], load)
     return replace(summary, latency=replace(summary.latency, bottleneck=client))
+
+
+def _names_judge(suite: SuiteModel) -> bool:
+    """Whether a gate or criterion of a suite is on a metric of its judge."""
+    texts = [*suite.gates, *(text for item in suite.criteria for text in (item.passes, item.fails or ""))]
+    return any(OF_JUDGE in text for text in texts)
 
 
 def _judgements(store: Store, run_id: str, labels: RunLabels | None) -> Iterable[JudgedSample]:
@@ -244,7 +251,12 @@ def summarise_without(store: Store, header: RunHeader, cases: Collection[str]) -
     part = with_values(part, RunData(columns, suite), remaining)
     labels = _labels(store, header.id, suite)
     rest = columns_at(columns, remaining, place)
-    return summarise(rest, part, None, None, listed_at(checks, "", remaining, place), items, None, None, labels), n_out
+    judged = None
+    if suite.judge is not None and _names_judge(suite):
+        judged = (item for item in _judgements(store, header.id, labels) if item.case_id not in cases)
+    return summarise(
+        rest, part, judged, None, listed_at(checks, "", remaining, place), items, None, None, labels
+    ), n_out
 
 
 def columns_at(columns: Columns, remaining: Array, place: Array) -> Columns:

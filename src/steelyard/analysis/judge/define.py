@@ -17,7 +17,7 @@ import numpy as np
 
 from steelyard.analysis.judge.rubric import described_rubric
 from steelyard.analysis.judge.votes import Votes, text_rows, votes_in
-from steelyard.metrics.kinds import Aggregate, Inputs
+from steelyard.metrics.kinds import Aggregate
 from steelyard.metrics.registry import (
     OF_JUDGE,
     Better,
@@ -46,15 +46,11 @@ class OfColumns(Aggregate):
     def __init__(self, interval: str) -> None:
         self._interval = interval
 
-    def of(self, values: Array) -> float | None:
+    def of(self, _: Array) -> float | None:
         """Nothing: the rows alone do not tell it."""
         return None
 
-    def in_words(self, values: Array, below: Array | None, formula: str) -> tuple[float | None, Inputs]:
-        """How many rows it is computed from."""
-        return None, (("n", float(len(values))),)
-
-    def interval_text(self, unit: str, *, of_cells: bool = False) -> str:
+    def interval_text(self, *_: object, **__: object) -> str:
         """How its interval is made."""
         return self._interval
 
