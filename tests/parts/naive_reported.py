@@ -1,6 +1,7 @@
 """Every metric that reports have and no gate can name, computed once more: from samples one by one, in plain Python.
 
-`FORMS` has a form for every registered name. A form gives a number, or the list of what a mean is of.
+`FORMS` has a form for every registered name. A form gives a number, a number with its n, or the list of what a mean is
+of.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
+from dataclasses import dataclass
 from statistics import fmean
 
 from parts.naive_metrics import Cell, Naive
@@ -44,15 +46,28 @@ def form(*patterns):
     return keep
 
 
+@dataclass
+class At:
+    """One figure: what fills its angle brackets, its slice and, of an entry of a list, what the report says there."""
+
+    names: dict
+    factor: str = ""
+    slice: str = ""
+    item: object = None
+
+    def name(self, blank):
+        return self.names[f"<{blank}>"]
+
+
 class NaiveReport(Naive):
     """The samples of a whole run; `figure_at` computes one figure of its report."""
 
     def figure_at(self, pattern, at):
-        """Value and, of a mean, n."""
+        """Value and, where its form says so, n."""
         result = FORMS[pattern](self, at, pattern)
         if isinstance(result, list):
             return (fmean(result) if result else None), len(result)
-        return result, None
+        return result if isinstance(result, tuple) else (result, None)
 
     def part(self, at):
         if not at.factor:
@@ -87,6 +102,10 @@ class NaiveReport(Naive):
         total = sum(self.components[each.name]["weight"] for each in sample.scores if each.value is not None)
         return {name: each["weight"] / total if total else 0.0 for name, each in self.components.items()}
 
+    def counts_in_score(self, sample, finding):
+        """Whether a finding is of an answer that could not be read, or of a component with weight."""
+        return sample.outcome is Outcome.MALFORMED or self.components[finding.component]["weight"] > 0
+
     def fixed(self, sample, code):
         mine = [each for each in sample.findings if each.code == code]
         if sample.outcome is Outcome.MALFORMED:
@@ -113,31 +132,34 @@ def named(value):
 
 @form("samples")
 def _(run, at, pattern):
-    return len(run.samples)
+    return len(run.samples), len(run.samples)
 
 
-@form("<slice>.outcomes.<outcome>", "<slice>.outcomes.excluded", "<slice>.outcomes.planned")
+@form("outcomes.<outcome>", "outcomes.excluded", "outcomes.planned")
 def _(run, at, pattern):
     mine = run.part(at)
     if pattern.endswith("planned"):
-        return len(mine) + (0 if at.factor else run.absent)
+        planned = len(mine) + (0 if at.factor else run.absent)
+        return planned, planned
     if pattern.endswith("excluded"):
-        return sum(each.outcome is Outcome.SCORED and each.mode != run.mode for each in mine)
-    return sum(each.outcome == at.name("outcome") for each in mine)
+        return sum(each.outcome is Outcome.SCORED and each.mode != run.mode for each in mine if run.mode), len(mine)
+    return sum(each.outcome == at.name("outcome") for each in mine), len(mine)
 
 
 @form("first_failures.<kind>", *(f"reused.{name}" for name in ("cached", "answers", "provider_cached")))
 def _(run, at, pattern):
-    if pattern == "reused.answers":
-        return sum(each.outcome is not Outcome.TARGET_FAILED for each in run.samples)
+    answered = sum(each.outcome is not Outcome.TARGET_FAILED for each in run.samples)
     calls = [each.call_result for each in run.samples]
+    if pattern == "reused.answers":
+        return answered, answered
     if pattern == "reused.cached":
-        return sum(call.cached for call in calls)
+        unanswered = sum(each.call_result.cached for each in run.samples if each.outcome is Outcome.TARGET_FAILED)
+        return sum(call.cached for call in calls), answered + unanswered
     if pattern == "reused.provider_cached":
-        return sum(call.provider_cached and not call.cached for call in calls)
+        return sum(call.provider_cached and not call.cached for call in calls), answered
     failed = [call for call in calls if call.tries > 1 or (call.tries and call.failure is not None)]
     kinds = [call.first_failure or (call.failure.kind if call.failure else "unknown") for call in failed]
-    return kinds.count(at.name("kind"))
+    return kinds.count(at.name("kind")), sum(call.tries > 0 for call in calls)
 
 
 @form("reused.copied", "reused.copied_cells")
@@ -155,9 +177,9 @@ def _(run, at, pattern):
 @form("failures.<kind>", "steps.<step>")
 def _(run, at, pattern):
     if pattern == "steps.<step>":
-        return sum(each.step == at.name("step") for each in run.samples)
+        return sum(each.step == at.name("step") for each in run.samples), len(run.samples)
     failures = [each.call_result.failure for each in run.samples]
-    return sum(each is not None and each.kind == at.name("kind") for each in failures)
+    return sum(each is not None and each.kind == at.name("kind") for each in failures), len(failures)
 
 
 @form("if_fixed.<code>")
@@ -165,12 +187,12 @@ def _(run, at, pattern):
     return [run.fixed(each, at.name("code")) for each in run.scored()]
 
 
-@form("gain.<code>", "gain.<component>")
+@form("gain.<code>")
 def _(run, at, pattern):
-    name = at.name("code" if pattern == "gain.<code>" else "component")
+    name = at.name("code")
     samples = run.scored()
     if name not in run.components:
-        return fmean(run.fixed(each, name) - run.score(each) for each in samples)
+        return [run.fixed(each, name) - run.score(each) for each in samples]
     low, high = run.components[name]["scale"]
     lacks = [
         run.weights(each)[name] * (high - one.value) / (high - low)
@@ -178,25 +200,28 @@ def _(run, at, pattern):
         for one in each.scores
         if one.name == name and one.value is not None
     ]
-    return sum(lacks) / len(samples)
+    return sum(lacks) / len(samples), len(samples)
 
 
-@form("findings.<component>.without")
+@form("findings.<code>.without")
 def _(run, at, pattern):
-    return [float(all(one.code != at.name("component") for one in each.findings)) for each in run.loud()]
+    return [float(all(one.code != at.name("code") for one in each.findings)) for each in run.loud()]
 
 
 @form("failing.samples", "failing.grave", "failing.<code>.samples")
 def _(run, at, pattern):
-    codes = {"failing.samples": (), "failing.grave": at.item.get("codes", ())}
-    return len(run.not_passed(*(codes[pattern] if pattern in codes else [at.name("code")])))
+    grave = {each["code"] for each in run.suite["taxonomy"] if each["severity"] in ("critical", "major")}
+    weighed = {one.code for each in run.loud() for one in each.findings if run.counts_in_score(each, one)}
+    codes = {"failing.samples": (), "failing.grave": grave - weighed}
+    known = [each for each in run.loud() if each.outcome is Outcome.MALFORMED or each.passed is not None]
+    return len(run.not_passed(*(codes[pattern] if pattern in codes else [at.name("code")]))), len(known)
 
 
 @form("confusion.<n>", "confusion.<n>.samples")
 def _(run, at, pattern):
-    row = (at.item["code"], at.item["expected"], at.item["got"])
-    found = [[(one.code, one.expected, one.got) for one in each.findings].count(row) for each in run.loud()]
-    return sum(map(bool, found)) if pattern.endswith("samples") else sum(found)
+    row = (at.item.code, at.item.expected, at.item.got)
+    found = [[(one.code, str(one.expected), str(one.got)) for one in each.findings].count(row) for each in run.loud()]
+    return (sum(map(bool, found)) if pattern.endswith("samples") else sum(found)), len(found)
 
 
 @form("section.<section>", "section.<section>.samples", "section.<section>.<code>")
@@ -206,7 +231,7 @@ def _(run, at, pattern):
         sum(one.section == at.name("section") and code in (None, one.code) for one in each.findings)
         for each in run.loud()
     ]
-    return sum(map(bool, found)) if pattern.endswith("samples") else sum(found)
+    return (sum(map(bool, found)) if pattern.endswith("samples") else sum(found)), len(found)
 
 
 def groups(run, factor):
@@ -269,9 +294,10 @@ def all_patterns(run):
 def _(run, at, pattern):
     found = all_patterns(run)
     if pattern == "patterns":
-        return len(found)
-    seen, bad = next(each for words, each in found.items() if at.item["sentence"].startswith(words))
-    return {"cases": len({each.case_id for each in bad}), "n": len(seen)}.get(pattern.rpartition(".")[2], len(bad))
+        return len(found), len(found)
+    seen, bad = next(each for words, each in found.items() if at.item.sentence.startswith(words))
+    cases = len({each.case_id for each in bad})
+    return {"cases": (cases, cases), "n": (len(seen), len(seen))}.get(pattern.rpartition(".")[2], (len(bad), len(seen)))
 
 
 @form("mode.<mode>.average", "mode.<mode>.n", "mode.<mode>.dimension.<dimension>")
@@ -280,7 +306,7 @@ def _(run, at, pattern):
     if pattern.endswith("<dimension>"):
         values = [one.value for each in mine for one in each.scores if one.name == at.name("dimension")]
         return [value for value in values if value is not None]
-    return len(mine) if pattern.endswith(".n") else [each.score for each in mine]
+    return (len(mine), len(run.samples)) if pattern.endswith(".n") else [each.score for each in mine]
 
 
 def judgements(run):
@@ -371,7 +397,7 @@ def why_silent(judgement):
 
 @form("judge.why_failed.<n>", "inconclusive.<n>")
 def _(run, at, pattern):
-    reason = list(at.item)[int(at.name("n")) - 1]
+    reason = at.item
     reasons = [why_silent(each) for each in judgements(run) if each.mode is None]
     if pattern == "inconclusive.<n>":
         failures = [each.call_result.failure for each in run.samples]
@@ -392,15 +418,18 @@ def _(run, at, _):
 
 @form("failure_causes.<n>")
 def _(run, at, _):
-    reason = f"{at.item['kind']} {at.item['code']} {at.item['message']}"
+    reason = f"{at.item.kind} {at.item.code} {at.item.message}"
     failures = [each.call_result.failure for each in run.samples]
     return sum(alike(f"{each.kind} {each.message}") == alike(reason) for each in failures if each is not None)
 
 
-@form("<sample>.score", "<sample>.latency")
+@form(*(f"case.<case>.repeat.<repeat>.{what}" for what in ("score", "latency")))
 def _(run, at, pattern):
-    row = at.item
-    sample = next(each for each in run.cell_at(at).samples if each.repeat == row["repeat"])
-    if pattern.endswith("latency"):
-        return sample.call_result.latency
-    return 0.0 if sample.outcome is Outcome.MALFORMED else sample.score
+    mine = [each for each in run.part(at) if each.case_id == at.name("case")]
+    for sample in mine:
+        if str(sample.repeat + 1) != at.name("repeat"):
+            continue
+        if pattern.endswith("latency"):
+            return sample.call_result.latency or None
+        return 0.0 if sample.outcome is Outcome.MALFORMED else sample.score
+    return None

@@ -64,7 +64,7 @@ def test_modes_are_never_mixed_and_every_view_says_what_is_excluded(mixed):
     for view in (squeezed(printed(mixed)), to_markdown(mixed), to_html(mixed)):
         assert "3 samples judged by model, 1 basic excluded, in no figure" in view
     data = to_json(mixed)
-    assert {name: each["n"] for name, each in data["modes"].items()} == {"model": 3, "basic": 1}
+    assert {name: data["figures"][f"mode.{name}.n"]["value"] for name in ("model", "basic")} == {"model": 3, "basic": 1}
     # (2 + 4 + 3) / 3 points, as judged (5 + 4 + 3) / 3; one of three is bound.
     clarity = data["judge"]["dimensions"]["clarity"]
     assert clarity["capped_mean"]["value"] == 3

@@ -150,7 +150,7 @@ def test_an_answer_that_carries_an_error_is_a_failed_call(suite, tmp_path, body)
         chosen = with_target(suite, "http", {"base_url": server.base_url})
         only = Selection(only=(("id", "case_01"),))
         run = run_suite(chosen, store=str(tmp_path / "s.db"), env=ENV, repeats=1, retries=0, selection=only)
-    assert run.summary.failures == {"reported_error": 1}
+    assert run.summary.overall.counts("failures.<kind>") == {"reported_error": 1}
     assert run.verdict is Verdict.INVALID
 
 
@@ -159,7 +159,7 @@ def test_a_service_that_crashes_midway_makes_the_run_invalid(evaluate):
     run = evaluate(Switches(crash_after=5), outage=0)
     assert run.summary.overall.outcomes["target_failed"] == 15
     assert run.verdict is Verdict.INVALID
-    assert "http_500" in run.summary.failures
+    assert "http_500" in run.summary.overall.counts("failures.<kind>")
 
 
 def test_a_service_that_dies_midway_makes_the_run_invalid_and_says_so(suite, tmp_path):
@@ -180,7 +180,7 @@ def test_a_wrong_token_is_a_failed_call_also_where_an_error_is_expected(suite, t
         chosen = with_target(suite, "http", {"base_url": url})
         run = run_suite(chosen, store=str(tmp_path / "s.db"), env=ENV, repeats=1, retries=0, keep_going=True)
     assert run.summary.overall.outcomes == {"target_failed": 24}
-    assert run.summary.failures == {"http_401": 24}
+    assert run.summary.overall.counts("failures.<kind>") == {"http_401": 24}
     assert run.verdict is Verdict.INVALID
 
 

@@ -14,7 +14,7 @@ from steelyard.wording import counted
 
 if TYPE_CHECKING:
     from steelyard.analysis.calibration import ConfidenceFigures
-    from steelyard.analysis.findings import ConfusionFigure, SectionFigure
+    from steelyard.analysis.findings import ConfusionFigure
     from steelyard.analysis.judge.votes import JudgeCheck
     from steelyard.analysis.latency import LatencyFigures
     from steelyard.analysis.repeats import ChecksFigures
@@ -34,33 +34,15 @@ class Repeated:
 
 
 @frozen
-class CodeFigure:
-    """One code of the taxonomy: how often it was found, and what the average would be were it fixed."""
+class FoundCode:
+    """One code of the taxonomy that was found; its figures are `findings.<code>`, `if_fixed.<code>`, `gain.<code>`."""
 
     code: str
-    count: int
-    samples: Estimate
-    """Share of conclusive samples with at least one such finding."""
-    if_fixed: Estimate
-    """The average score if every finding of this code were fixed and all else stayed."""
-    gain: float
-    """What the average would rise by; nothing where `fixed` is not available."""
     at_most: bool = False
     """True when nothing says what would have come, as for an answer that could not be read."""
     has_weight: bool = True
     """False when every finding is of a component that counts nothing in the score: then no gain says what it is
     worth to fix."""
-
-
-@frozen
-class FailingCodes:
-    """What no gain speaks of and a person must fix: grave findings of what has no weight, in samples that fail."""
-
-    n_failing: int
-    n_with: int
-    """Failing samples with at least one such finding."""
-    codes: dict[str, int]
-    """Failing samples with each code, the gravest and most frequent first."""
 
 
 @frozen
@@ -103,12 +85,10 @@ class Pattern:
 
 @frozen
 class Priority:
-    """What to fix first: a component, its average, and how much the headline would rise if it were perfect."""
+    """What to fix first: a code or component; `gain.<component>` is how much the headline would rise."""
 
     sentence: str
     component: str
-    average: Estimate
-    gain: float
 
 
 @frozen
@@ -124,17 +104,6 @@ class SampleLine:
     latency: float | None
     why: str
     """What went wrong in a few words: its findings, or the failure."""
-
-
-@frozen
-class ModeFigure:
-    """What one kind of judge says, on its own: never in one mean with another kind."""
-
-    n: int
-    """Samples that were scored in this mode."""
-    average: Estimate
-    dimensions: dict[str, Estimate] = field(default_factory=dict)
-    """Average of each dimension of the rubric, in points."""
 
 
 @frozen
@@ -173,21 +142,11 @@ class BoundFigure:
 
 @frozen
 class ReusedAnswers:
-    """Answers that were not requested again, or that are copies of an earlier repeat."""
+    """Of answers that are no new ones (`reused.*` says how many), when those from the cache of `--cache` were made."""
 
-    cached: int
-    """From the cache of `--cache`: no call was made."""
-    answers: int
-    """How many answers there are."""
     first: float | None = None
-    """When the first and the last of the cached ones were made; None where nobody noted it."""
+    """The first and the last of them; None where nobody noted it."""
     last: float | None = None
-    provider_cached: int = 0
-    """That the provider, or a gateway before it, marked as earlier answers from its cache."""
-    copied: int = 0
-    """Repeats that are the same answer as an earlier repeat of their case and variant: they count as one."""
-    copied_cells: int = 0
-    """In how many cases and variants."""
 
 
 @frozen
@@ -259,25 +218,15 @@ class Summary:
     """Every figure of the run, in the whole and in every slice, by name."""
     patterns: list[Pattern] = field(default_factory=list)
     priorities: list[Priority] = field(default_factory=list)
-    failures: dict[str, int] = field(default_factory=dict)
-    first_failures: dict[str, int] = field(default_factory=dict)
-    """How many first attempts of calls failed in which way, most frequent first: retries may have hidden them."""
     reused: ReusedAnswers | None = None
     """None when every answer is a new one."""
-    steps: dict[str, int] = field(default_factory=dict)
-    codes: list[CodeFigure] = field(default_factory=list)
+    codes: list[FoundCode] = field(default_factory=list)
     """Every code that was found, what is worth most to fix first."""
-    failing: FailingCodes | None = None
-    """None when no sample fails, or all that is found scores."""
     best_variant: BestVariant | None = None
     """None when the run has fewer than two variants."""
     repeats: int = 1
     method: str = ""
     """How the intervals were computed, in one line."""
-    n_patterns: int = 0
-    """How many things go wrong more than once, of which `patterns` are the first."""
-    modes: dict[str, ModeFigure] = field(default_factory=dict)
-    """By kind of judge, each on its own; empty for a run without a judge."""
     judge: JudgeFigures | None = None
     """None for a run without a judge."""
     judge_check: JudgeCheck | None = None
@@ -294,8 +243,6 @@ class Summary:
     """None for a run without calls."""
     confusions: list[ConfusionFigure] = field(default_factory=list)
     """What was taken for something else, most frequent first, the first ten."""
-    sections: list[SectionFigure] = field(default_factory=list)
-    """Errors by the named region of the text that they begin in; empty when no finding names one."""
     repeated: dict[str, dict[str, Repeated]] = field(default_factory=dict)
     """By slice (`variant.x`; "" is the whole run), what came of every condition over repeats that the suite's criteria
     name, by its text."""
@@ -317,7 +264,7 @@ class Summary:
         if not total.n:
             return ""
         failed = round((rate.value or 0.0) * rate.n)
-        kinds = ", ".join(f"{kind} {n:,}" for kind, n in self.first_failures.items())
+        kinds = ", ".join(f"{kind} {n:,}" for kind, n in self.overall.counts("first_failures.<kind>").items())
         calls = f"{round(total.value or 0.0):,} attempts for {counted(total.n, 'call')}"
         return f"{calls}; {counted(failed, 'first attempt')} failed{f' ({kinds})' if kinds else ''}"
 

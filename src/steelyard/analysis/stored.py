@@ -121,7 +121,6 @@ def _know_every_part() -> None:
     codec.KNOWN.update(
         ConfidenceFigures=calibration.ConfidenceFigures,
         ConfusionFigure=findings.ConfusionFigure,
-        SectionFigure=findings.SectionFigure,
         JudgeCheck=votes.JudgeCheck,
         LatencyFigures=latency.LatencyFigures,
         ChecksFigures=repeats.ChecksFigures,

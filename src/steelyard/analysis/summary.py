@@ -8,27 +8,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from steelyard.analysis.findings import (
-    code_figures,
-    failing_codes,
-    find_patterns,
-    find_priorities,
-    section_figures,
-    severities,
-    top_confusions,
-)
+from steelyard.analysis.findings import top_confusions
+from steelyard.analysis.fixes import find_priorities, found_codes
 from steelyard.analysis.latency import bottleneck, latency_figures
-from steelyard.analysis.model import BestVariant, ModeFigure, Repeated, ReusedAnswers, Summary
+from steelyard.analysis.model import BestVariant, Repeated, ReusedAnswers, Summary
+from steelyard.analysis.patterns import find_patterns
 from steelyard.analysis.repeats import Repeats, checks_figures
 from steelyard.loading.own_metrics import load_metrics
-from steelyard.metrics.cells import Cells
 from steelyard.metrics.figures import run_figures
 from steelyard.metrics.own import with_values
 from steelyard.metrics.run_data import RunData
 from steelyard.metrics.stability import Placed
 from steelyard.metrics.table import Table, clusters_in_words
 from steelyard.records import RunHeader
-from steelyard.stats.arrays import Array, tally
+from steelyard.stats.arrays import Array
 from steelyard.stats.groups import Groups
 from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Checks, ClaimColumns, Columns, Store
@@ -76,24 +69,16 @@ def summarise(
     rubric = _rubric(suite)
     figures = run_figures(data)
     overall = figures.slice()
-    codes = code_figures(table, groups[""], overall, severities(suite))
-    patterns, n_patterns = find_patterns(table, groups, suite)
     return Summary(
         passing=suite.passing.text if suite.passing else "",
         figures=figures,
-        patterns=patterns,
-        priorities=find_priorities(table, overall, suite, codes),
-        failures=_frequent(columns.failure, columns.failures),
-        first_failures=_frequent(*table.first_failures()),
-        reused=reused_answers(table, suite),
-        steps=_frequent(columns.step, columns.steps),
-        codes=codes,
-        failing=failing_codes(table, codes, suite),
+        patterns=find_patterns(data),
+        priorities=find_priorities(data, overall),
+        reused=reused_answers(table),
+        codes=found_codes(data, overall),
         best_variant=_best_variant(data),
         repeats=int(columns.repeat.max()) + 1 - int(columns.repeat.min()) if columns.n else 1,
         method=_method(table, clustered=any(group.clustered for group in groups.values())),
-        n_patterns=n_patterns,
-        modes=_modes(groups[""], table, rubric),
         judge=_judge(judgements, rubric, labels),
         judge_check=None if by_labels is None else by_labels.check(),
         confidence=_confidence(data),
@@ -102,7 +87,6 @@ def summarise(
         stability=_stability(data, overall),
         latency=None if load is None else latency_figures(table, overall, suite, load),
         confusions=[] if contents is None else top_confusions(table, suite, contents()),
-        sections=section_figures(table, columns),
         repeated={} if repeats.is_empty else _repeated(repeats, groups),
     )
 
@@ -167,44 +151,13 @@ def _repeated(repeats: Repeats, groups: Mapping[str, Groups]) -> dict[str, dict[
     }
 
 
-def _modes(run: Groups, table: Table, rubric: DescribedRubric | None) -> dict[str, ModeFigure]:
-    """Each mode on its own, the run's main one first."""
-    if rubric is None:
-        return {}
-    dimensions = [name for name in rubric.dimensions if name in table.components]
-    results = {}
-    for mode in sorted(table.modes, key=lambda name: (name != rubric.mode, name)):
-        average = run.means(table.read_in(mode))[0]
-        if average.n:
-            means = {name: run.means(table.read_in(mode, name), rubric.scale)[0] for name in dimensions}
-            results[mode] = ModeFigure(average.n, average, means)
-    return results
-
-
-def reused_answers(table: Table, suite: SuiteModel) -> ReusedAnswers | None:
-    """Which answers of a run are no new ones; None when all are."""
-    cached, reused, copied = table.cached(), table.reused(), table.copied()
-    if not reused.any() and not copied.any():
+def reused_answers(table: Table) -> ReusedAnswers | None:
+    """When the cached answers of a run were made; None when all its answers are new ones."""
+    if not (table.reused() | table.copied()).any():
         return None
-    made_at = table.reported("made_at")[cached]
+    made_at = table.reported("made_at")[table.cached()]
     dates = made_at[~np.isnan(made_at)]
-    return ReusedAnswers(
-        cached=int(cached.sum()),
-        answers=int((~np.logical_or(*table.unanswered())).sum()),
-        first=float(dates.min()) if len(dates) else None,
-        last=float(dates.max()) if len(dates) else None,
-        provider_cached=int((reused & ~cached).sum()),
-        copied=int(copied.sum()),
-        copied_cells=int((Cells(table, suite).count(copied) > 0).sum()) if copied.any() else 0,
-    )
-
-
-def _frequent(codes: Array, names: list[str]) -> dict[str, int]:
-    """How often each name occurs, most frequent first."""
-    counts = tally(codes, len(names))
-    return {
-        names[i]: int(counts[i]) for i in sorted(range(len(names)), key=lambda i: (-counts[i], names[i])) if counts[i]
-    }
+    return ReusedAnswers(float(dates.min()), float(dates.max())) if len(dates) else ReusedAnswers()
 
 
 def _best_variant(data: RunData) -> BestVariant | None:

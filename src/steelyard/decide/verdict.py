@@ -274,7 +274,7 @@ def _why_invalid(part: Slice, allowed: float, state: RunState) -> tuple[str, ...
 
 def _failures(summary: Summary) -> tuple[str, ...]:
     """What the calls failed with, most frequent first."""
-    messages = [f"{kind} ({n})" for kind, n in list(summary.failures.items())[:_MOST_FAILURES]]
+    messages = [f"{kind} ({n})" for kind, n in list(summary.overall.counts("failures.<kind>").items())[:_MOST_FAILURES]]
     return (f"what failed: {', '.join(messages)}",) if messages else ()
 
 

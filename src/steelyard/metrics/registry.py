@@ -95,6 +95,8 @@ class Contributions:
     """Of an estimate, from rows to what they come to."""
     detail: Callable[[int], str] | None = None
     """How the value of a row came about, in words."""
+    words: str = ""
+    """What this one is of, where its name does not say it (`pattern.3`)."""
     key: Callable[[int], Key] | None = None
     """Of a metric that is only reported, where each row comes from."""
     sample: Array | None = None
@@ -220,10 +222,19 @@ class Metric:
         """What `n` counts."""
         return self.of or f"{self.level.value}s"
 
+    @property
+    def blanks(self) -> tuple[str, ...]:
+        """The parts of its name to fill."""
+        return tuple(part for part in self.parts if part.startswith("<"))
+
+    def steps(self, names: Names) -> Names:
+        """The name part by part with its angle brackets filled."""
+        left = iter(names)
+        return tuple(next(left) if part.startswith("<") else part for part in self.parts)
+
     def filled(self, names: Names) -> str:
         """The name with its angle brackets filled."""
-        left = iter(names)
-        return ".".join(next(left) if part.startswith("<") else part for part in self.parts)
+        return ".".join(self.steps(names))
 
     def better_in(self, suite: SuiteModel, names: Names = ()) -> Better:
         """Which way is better in a suite; "" when nobody has said."""
@@ -324,30 +335,12 @@ class Reported:
         return text.format(**{key: NONE if item == "" else item for key, item in at.item.items()})
 
 
-_REPORTED: list[tuple[Reported, ...]] = []
-
-
-def register_reported(*group: Reported) -> None:
-    """Add metrics that are only reported, which stand together."""
-    _REPORTED.append(group)
-
-
-def reported() -> Sequence[tuple[Reported, ...]]:
-    """All metrics that are only reported."""
-    # By its name, as `_load` does: this room knows of those that register, and imports none of them.
-    import_module("steelyard.analysis.reported")
-    return _REPORTED
-
-
 _FOR_GATES = ("steelyard.metrics.samples", "steelyard.metrics.cells", "steelyard.metrics.stability")
 """The modules that register what gates can name: few, since reading a suite loads them."""
 _REPORTED_ONLY: tuple[str, ...] = (
     "steelyard.metrics.outcomes",
-    "steelyard.analysis.confidence",
-    "steelyard.analysis.repeats",
-    "steelyard.analysis.stability",
-    "steelyard.analysis.latency",
-    "steelyard.analysis.variants",
+    *(f"steelyard.analysis.{name}" for name in ("fixes", "findings", "patterns", "modes", "listed")),
+    *(f"steelyard.analysis.{name}" for name in ("confidence", "repeats", "stability", "latency", "variants")),
 )
 """The modules that register what is only reported; by name, since they stand above this package."""
 _METRICS: dict[str, Metric] = {}

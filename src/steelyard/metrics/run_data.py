@@ -25,6 +25,7 @@ from steelyard.stats.arrays import Array
 from steelyard.stats.groups import Groups
 from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Checks, ClaimColumns, Columns
+from steelyard.store.contents import Contents
 from steelyard.suite.models import SuiteModel
 
 T = TypeVar("T")
@@ -49,7 +50,8 @@ class RunData:
     """A run; `suite` is the suite as the run's header describes it.
 
     `checks` are what became of its expectations and `items` what its repeats are compared by, read when asked for.
-    `claims` and `read` bring what its answers claim, and every sample with what went wrong in it.
+    `claims` and `read` bring what its answers claim, and every sample with what went wrong in it; `contents` brings
+    what its findings say.
     """
 
     def __init__(
@@ -60,12 +62,13 @@ class RunData:
         items: Iterable[Placed] | None = None,
         claims: Callable[[], ClaimColumns] | None = None,
         read: Callable[[], list[tuple[Sample, str]]] = list,
+        contents: Callable[[], Contents] | None = None,
     ) -> None:
         self.columns, self.suite, self.checks, self._items = columns, suite, checks, items
         self.table = Table(columns, suite)
         self.absent = max(0, (suite.n_planned or 0) - columns.n)
         """Samples that were planned and are missing."""
-        self.claims, self._read = claims, read
+        self.claims, self._read, self.contents = claims, read, contents
         self.labels: LabelledPasses | None = None
         """None for a run without labels."""
         self._made: dict[Callable[..., Any], Any] = {}
@@ -197,12 +200,17 @@ class RunData:
         return Contributions(values[rows].astype(float), key=lambda row: self.cell_key(int(where[row])), **more)
 
     @cached_property
-    def _samples(self) -> list[tuple[Sample, str]]:
+    def read(self) -> list[tuple[Sample, str]]:
+        """Every sample, in the order of the columns, with what went wrong in it."""
         return self._read()
+
+    def sample(self, at: int) -> Sample:
+        """One sample by its number."""
+        return self.read[at][0]
 
     def things(self, things: Things, excluded: str = "") -> Contributions:
         """What is in samples (votes, texts, findings, calls), one row a thing."""
-        rows = [(sample.key, thing) for sample, why in self._samples for thing in things(sample, why)]
+        rows = [(sample.key, thing) for sample, why in self.read for thing in things(sample, why)]
         values = np.array([np.nan if value is None else value for _, (value, _) in rows])
         return Contributions(
             values, excluded=((excluded, None),), detail=lambda row: rows[row][1][1], key=lambda row: rows[row][0]

@@ -399,11 +399,12 @@ def failing_sentence(report: Report) -> str:
 
     `In 14 of 30 failing samples, although they have no weight: DEATH 1, MEDICAL 2`.
     """
-    result = report.summary.failing
-    if result is None:
+    overall = report.summary.overall
+    codes = overall.counts("failing.<code>.samples")
+    if not codes:
         return ""
-    named = [f"{code} {count:,}" for code, count in list(result.codes.items())[:_MOST_FAILING]]
-    left_off = len(result.codes) - len(named)
+    named = [f"{code} {count:,}" for code, count in list(codes.items())[:_MOST_FAILING]]
+    left_off = len(codes) - len(named)
     named += [f"and {fmt.counted(left_off, 'more code')}"] if left_off else []
-    of = f"{result.n_with:,} of {fmt.counted(result.n_failing, 'failing sample')}"
+    of = f"{overall.count('failing.grave'):,} of {fmt.counted(overall.count('failing.samples'), 'failing sample')}"
     return f"In {of}, critical or major, although they have no weight in the score: {', '.join(named)}"

@@ -496,7 +496,12 @@ def finish(
         header = replace(header, suite=stored_suite.data())
     summary = summarise_stored(store, header.id, header.description, header=header)
     judge = header.description.judge
-    if finished and set(summary.modes) == {Mode.BASIC} and judge is not None and judge.mode is Mode.MODEL:
+    if (
+        finished
+        and set(summary.overall.each("mode.<mode>.n")) == {Mode.BASIC}
+        and judge is not None
+        and judge.mode is Mode.MODEL
+    ):
         # No answer of the judge gave more than its scores: those are then what the figures stand on, and called so.
         basic = judge.model_copy(update={"mode": Mode.BASIC})
         header = replace(header, suite=header.description.model_copy(update={"judge": basic}).data())
@@ -537,8 +542,8 @@ def finish(
 
 def is_all_cached(summary: Summary) -> bool:
     """Whether every answer came from the cache: such a run is an earlier run's reading, and no new one."""
-    reused = summary.reused
-    return reused is not None and 0 < reused.answers <= reused.cached
+    answers = summary.overall.count("reused.answers")
+    return 0 < answers <= summary.overall.count("reused.cached")
 
 
 def _rescored(a: ComparedRun, b: ComparedRun) -> ComparedRun:

@@ -44,11 +44,10 @@ def mode_sentence(report: Report) -> str:
     main = judge and judge.mode
     if main is None:
         return ""
-    modes = report.summary.modes
-    n_main = modes[main].n if main in modes else 0
-    others = [f"{item.n:,} {name} excluded, in no figure" for name, item in modes.items() if name != main]
+    modes = report.summary.overall.counts("mode.<mode>.n")
+    others = [f"{n:,} {name} excluded, in no figure" for name, n in modes.items() if name != main]
     how = "in basic mode: only the judge's scores could be read" if main == Mode.BASIC else f"by {main}"
-    return ", ".join([f"{fmt.counted(n_main, 'sample')} judged {how}", *others])
+    return ", ".join([f"{fmt.counted(modes.get(str(main), 0), 'sample')} judged {how}", *others])
 
 
 def excluded_sentence(report: Report) -> str:
@@ -63,7 +62,7 @@ def excluded_sentence(report: Report) -> str:
     causes = same + fmt.causes({item.removeprefix(same): n for item, n in why.items()})
     if (judge := report.header.description.judge) and judge.mode is Mode.BASIC:
         return f"basic: {causes}"
-    if Mode.BASIC not in report.summary.modes:
+    if Mode.BASIC not in report.summary.overall.counts("mode.<mode>.n"):
         return f"excluded: {causes}; judge all of them alike"
     cut_off = [BROKE_OFF in item for item in why]
     fixes = [_FIX_CUT_OFF] * any(cut_off) + [_FIX_EXCLUDED] * (not all(cut_off))
