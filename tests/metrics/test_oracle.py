@@ -7,10 +7,13 @@ import pytest
 from parts.described import RunData, summarise_stored
 from parts.mixed_run import SUITE, put_labels, put_mixed
 from parts.naive_metrics import Naive
+from parts.naive_repeats import FORMS as FORMS_OF_REPEATS
+from parts.naive_repeats import NaiveRepeats
 from parts.naive_reported import FORMS, At, NaiveReport
 from parts.recomputed import every_figure
 from parts.rich_run import put_rich
 from steelyard.analysis.judge.corrected import labels_of
+from steelyard.analysis.stored import summary_of
 from steelyard.metrics.registry import gate_metrics, metrics
 from steelyard.report.build import build_report
 from steelyard.report.explain import data_of, listed_figure
@@ -80,7 +83,8 @@ def _in_list(report, pattern, n):
 
 def test_every_metric_that_is_only_reported_has_a_naive_form_and_is_what_the_samples_come_to(tmp_path):
     store = open_store(str(tmp_path / "runs.db"))
-    registered = {name: metric for name, metric in metrics().items() if not (metric.gate or metric.own)}
+    mine = {metric.name for metric in of_repeats()}
+    registered = {name: metric for name, metric in metrics().items() if not (metric.gate or metric.own or name in mine)}
     assert registered.keys() <= FORMS.keys(), "a metric and its form in tests/parts/naive_reported.py are one change"
     wrong, seen = [], set()
     for header in (put_rich(store), put_mixed(store, "scored", 5, checks=False, expect=None, judge=None)):
@@ -96,6 +100,48 @@ def test_every_metric_that_is_only_reported_has_a_naive_form_and_is_what_the_sam
                 wrong.append((part.factor, part.name, metric.filled(names), said, value, n))
     assert wrong == []
     assert registered.keys() == seen
+    store.close()
+
+
+_MODULES = {f"steelyard.analysis.{name}" for name in ("confidence", "repeats", "stability", "latency", "variants")}
+
+
+def of_repeats():
+    """What is only reported of repeats, times, claims and variants."""
+    mine = [metric for metric in metrics().values() if not metric.gate]
+    return [metric for metric in mine if metric.contributions.__module__ in _MODULES]
+
+
+def listed_figures(metric, names, data, summary):
+    """A figure of an entry of a list with its variant: that of the whole run, or of each variant."""
+    by_variant = metric.name.startswith("case.")
+    for part in summary.slices["variant"] if by_variant else [summary.overall]:
+        yield part.name, listed_figure(data, metric, names, part)
+
+
+def test_what_is_only_reported_of_repeats_times_claims_and_variants_is_what_the_samples_come_to(tmp_path):
+    store = open_store(str(tmp_path / "runs.db"))
+    assert {metric.name for metric in of_repeats()} == set(FORMS_OF_REPEATS)
+    wrong, seen, n = [], set(), 0
+    for header in (put_rich(store), put_mixed(store, "scored", 5, checks=False, expect=None, judge=None)):
+        naive, data, summary = NaiveRepeats(*_planned(store, header)), data_of(store, header), summary_of(store, header)
+        naive.bars, naive.leader = summary.latency.bars, summary.best_variant.leader
+        for metric in of_repeats():
+            for names in [()] if metric.all_names is None else metric.all_names(data):
+                stored = [(None, summary.overall[metric.filled(names)])]
+                for variant, said in listed_figures(metric, names, data, summary) if metric.listed else stored:
+                    n += 1
+                    if said.value is None:
+                        continue
+                    seen.add(metric.name)
+                    value, count = naive.figure_of(metric.name, names, variant)
+                    if said.value != pytest.approx(value, rel=1e-9, abs=1e-9) or count not in (None, said.n):
+                        wrong.append((header.id, metric.filled(names), variant, said, value, count))
+    assert wrong == []
+    assert n > 1000
+    # Four repeats are too few for these.
+    lacking = {"case.<case>.latency.p95", "case.<case>.latency.p99"}
+    assert {metric.name for metric in of_repeats()} - seen == lacking
     store.close()
 
 
