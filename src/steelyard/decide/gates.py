@@ -62,8 +62,11 @@ class GateResult:
     the threshold is what it may be."""
     skipped: str = ""
     """Of a gate that skips small slices: those that it skipped, each with its n."""
-    across: bool = False
-    """Of a gate that takes its whole interval: that contains the threshold, so another draw could turn the verdict."""
+    across: bool = field(default=False, metadata={"hidden": True})
+    """Of a threshold on a judge: its interval contains the threshold, so another draw could turn the verdict."""
+    broken: bool = field(default=False, metadata={"hidden": True})
+    """Of a threshold on a judge: a run with this judge is suspect. A share of the run's own votes is counted, so its
+    value decides; any other figure is estimated, so its whole interval does."""
     p: float | None = None
     """Of a gate on a baseline: the p-value of a loss beyond its limit, adjusted for its slices; None if not tested."""
 
@@ -197,7 +200,7 @@ def _reachable(gate: Gate, result: Slice) -> int:
 
 
 def _result(gate: Gate, result: Slice | None, summary: Summary, skipped: str) -> GateResult:
-    across = False
+    more: dict[str, Any] = {}
     if result is None:
         name = f"{gate.factor}.{gate.slice}.{gate.metric}"
         value = Estimate(None, 0)
@@ -218,10 +221,10 @@ def _result(gate: Gate, result: Slice | None, summary: Summary, skipped: str) ->
                 f"{n} is below the {gate.min_n} that this gate asks for" + _missing(value),
             )
         elif gate.for_sure:
-            verdict, reason, across = _for_sure(gate, value, summary)
+            verdict, reason, more = _for_sure(gate, value, summary)
         else:
             verdict, reason = _judge(gate, value, summary)
-    return gate_result(gate, name, value, verdict, reason, skipped=skipped, across=across)
+    return gate_result(gate, name, value, verdict, reason, skipped=skipped, **more)
 
 
 def gate_result(
@@ -268,21 +271,22 @@ _FEWEST = 5
 """Fewer texts than this show no habit of using the scale."""
 
 
-def _for_sure(gate: Gate, value: Estimate, summary: Summary) -> tuple[Verdict, str, bool]:
+def _for_sure(gate: Gate, value: Estimate, summary: Summary) -> tuple[Verdict, str, dict[str, Any]]:
     """A gate that passes or fails with its whole interval: a figure that is on one side by its point value alone is not
-    shown. Whether the interval contains the threshold comes last. `==` asks for the figure itself."""
+    shown. `==` asks for the figure itself."""
     missing = _missing(value)
-    if by_definition(gate, value, summary):
+    if _by_definition(gate, value, summary):
         figure = in_unit(value.value, gate.unit)
         reason = f"{figure} by definition: the same score for every text (n {value.n}{missing})"
-        return Verdict.FAIL, reason, False
+        # Few texts of a part of a suite may well deserve the same score.
+        return Verdict.FAIL, reason, {"broken": value.n >= gate.min_n_to_pass}
     if value.value is None:
-        return Verdict.AMBIGUOUS, f"n/a: no data{missing}", False
+        return Verdict.AMBIGUOUS, f"n/a: no data{missing}", {}
     holds, exact = _holds(value.value, gate.operator, gate.threshold), gate.operator in ("==", "!=")
     sign = gate.operator if holds else f"is not {gate.operator}"
     plain = holds or _close(value.value, gate.threshold)
     figure = in_unit(value.value, gate.unit) if plain else distinguished(value.value, gate.unit, gate.threshold)
-    ends = set() if exact or value.low is None or value.high is None else {value.low, value.high}
+    ends = [] if exact or value.low is None or value.high is None else [value.low, value.high]
     across = bool(ends) and {COMPARE[gate.operator](end, gate.threshold) for end in ends} != {holds}
     why = ""
     if not exact:
@@ -296,35 +300,23 @@ def _for_sure(gate: Gate, value: Estimate, summary: Summary) -> tuple[Verdict, s
         why = labelled_otherwise(summary.overall.count("judge.texts.labelled_otherwise"))
     reason = f"{figure} {sign} {in_unit(gate.threshold, gate.unit)} (n {value.n}{missing})"
     verdict = Verdict.AMBIGUOUS if why else Verdict.PASS if holds else Verdict.FAIL
-    return verdict, reason + (f"; not shown: {why}" if why else ""), across
+    broken = verdict is Verdict.FAIL or (not holds and not gate.subject)
+    return verdict, reason + (f"; not shown: {why}" if why else ""), {"across": across, "broken": broken}
 
 
-def by_definition(gate: Gate, value: Estimate, summary: Summary) -> bool:
+def _by_definition(gate: Gate, value: Estimate, summary: Summary) -> bool:
     """Whether a figure of a judge cannot pass since that gives every text the same score in its dimension."""
     if summary.judge is None or gate.of.parts[-1] not in _OF_VARIATION or gate.subject not in summary.judge.constant:
         return False
     return value.n >= _FEWEST and not COMPARE[gate.operator](value.value or 0.0, gate.threshold)
 
 
-def is_broken(gate: Gate, result: GateResult, summary: Summary) -> bool:
-    """Whether the judge of a run breaks a limit: a share of the run's own votes is counted, so its value decides; any
-    other figure is estimated, so its whole interval does."""
-    value = result.value
-    if by_definition(gate, value, summary):
-        # Few texts of a part of a suite may well deserve the same score.
-        return value.n >= gate.min_n_to_pass
-    if result.verdict is Verdict.FAIL:
-        return True
-    return value.value is not None and not gate.subject and not _holds(value.value, gate.operator, gate.threshold)
-
-
-def broken_limits(gates: Sequence[Gate], results: Sequence[GateResult], summary: Summary) -> str:
+def broken_limits(results: Sequence[GateResult]) -> str:
     """The limits of the suite that its judge breaks, those broken beyond noise first; "" when there are none.
 
     `the judge breaks 1 of the suite's 4 limits: contradictions 74.0 % is not <= 20.0 % (n 50)`.
     """
-    found = [item for gate, item in zip(gates, results, strict=True) if is_broken(gate, item, summary)]
-    broken = sorted(found, key=lambda item: item.verdict is not Verdict.FAIL)
+    broken = sorted((item for item in results if item.broken), key=lambda item: item.verdict is not Verdict.FAIL)
     # Up to the first semicolon a sentence says what is wrong.
     reasons = [item.reason.partition("; not shown")[0].replace("; ", ", ") for item in broken]
     named = ", ".join(f"{item.gate.split()[0]} {reason}" for item, reason in zip(broken, reasons, strict=True))

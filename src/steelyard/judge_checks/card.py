@@ -27,7 +27,7 @@ _OF_THRESHOLDS = ("text", "metric", "pattern", "subject", "operator", "threshold
 _MOST_PAIRS = 10
 _MOST_RULES = 20
 _ACROSS = "~"
-_READINGS = ("value", "verdict", "reason", "across")
+_READINGS = ("value", "verdict", "reason", "across", "broken")
 Cell = Callable[[Callable[[str], Estimate]], str]
 """From the figures of a dimension, whose names have `<dimension>` for it, to what a table says."""
 _MESSAGES = {

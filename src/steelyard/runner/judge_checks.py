@@ -34,8 +34,7 @@ def broken_judge_limits(suite: SuiteModel, summary: Summary) -> list[str]:
     texts = list(suite.judge.health)
     if suite.judge.must_answer is not None and not any(text.startswith(_UNANSWERED) for text in texts):
         texts.append(_MOST_UNANSWERED)
-    limits = list(map(parse_judge_threshold, texts))
-    sentence = broken_limits(limits, evaluate_gates(limits, summary), summary)
+    sentence = broken_limits(evaluate_gates(list(map(parse_judge_threshold, texts)), summary))
     return [sentence] if sentence else []
 
 
