@@ -80,6 +80,8 @@ def differing(data, summary, metrics):
         figure, n = found.figure, n + 1
         if metric.figure is not None and metric.aggregate is not Aggregate.SUM:
             continue
+        if metric.figure is not None:
+            value = value or 0.0
         same = figure.value is None if value is None else figure.value == pytest.approx(value, rel=1e-9, abs=1e-9)
         if not same or (metric.figure is None and (figure.n, figure.n_missing) != (count, missing)):
             wrong.append((found.metric, figure, (value, count, missing)))

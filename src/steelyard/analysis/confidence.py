@@ -371,7 +371,13 @@ _FIGURES = (
         "missing", "count", "claims without one", lambda c: _number(c.n_missing, c.n_missing), _ones, _without
     ),
     _ClaimFigure(
-        "cases", "count", "cases with a claim", lambda c: _number(c.n_cases, c.n_cases), _ones, _first_of_cases, better=""
+        "cases",
+        "count",
+        "cases with a claim",
+        lambda c: _number(c.n_cases, c.n_cases),
+        _ones,
+        _first_of_cases,
+        better="",
     ),
     _ClaimFigure(
         "errors", "count", "claims that are wrong", lambda c: _number(c.errors, c.n), _is_wrong, _Claims.usable

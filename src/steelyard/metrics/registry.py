@@ -315,7 +315,12 @@ def gate_metrics(*, judged: bool = False) -> dict[str, Metric]:
 
 def _by_level(metrics: Iterable[Metric]) -> dict[str, Metric]:
     levels = list(Level)
-    return {metric.name: metric for metric in sorted(metrics, key=lambda metric: levels.index(metric.level))}
+
+    def place(metric: Metric) -> tuple[int, str]:
+        # What is only reported is registered by modules that others may have loaded before, in any order.
+        return levels.index(metric.level), "" if metric.gate else metric.name
+
+    return {metric.name: metric for metric in sorted(metrics, key=place)}
 
 
 def metric(pattern: str) -> Metric:
