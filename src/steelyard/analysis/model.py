@@ -46,18 +46,6 @@ class FoundCode:
 
 
 @frozen
-class Difference:
-    """How much better the first variant is than another, case by case."""
-
-    first: str
-    other: str
-    estimate: Estimate = field(metadata={"name": "difference"})
-    """Mean of the differences by case, with an interval that allows for all the comparisons made; `n` is cases."""
-    p: float | None
-    """Adjusted for all the comparisons made; None when undefined."""
-
-
-@frozen
 class BestVariant:
     """Which variant scores best, and whether that is more than noise."""
 
@@ -65,7 +53,8 @@ class BestVariant:
     """None when no variant is better than all others beyond noise."""
     leader: str
     """The one with the highest average."""
-    differences: tuple[Difference, ...]
+    others: tuple[str, ...]
+    """All others; `best.<other>` says how much better the leader is than each."""
     sentence: str
 
 

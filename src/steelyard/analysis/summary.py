@@ -84,7 +84,7 @@ def summarise(
         confidence=_confidence(data),
         checks=checks_figures(data, overall),
         passes=_passes(data, overall),
-        stability=_stability(data, overall),
+        stability=_stability(data),
         latency=None if load is None else latency_figures(table, overall, suite, load),
         confusions=[] if contents is None else top_confusions(table, suite, contents()),
         repeated={} if repeats.is_empty else _repeated(repeats, groups),
@@ -134,12 +134,12 @@ def _passes(data: RunData, run: Mapping[str, Estimate]) -> PassFigures | None:
     return pass_figures(data, run, data.clean_repeats)
 
 
-def _stability(data: RunData, run: Mapping[str, Estimate]) -> StabilityFigures | None:
+def _stability(data: RunData) -> StabilityFigures | None:
     if data.stability is None:
         return None
     from steelyard.analysis.stability import stability_figures
 
-    return stability_figures(data, run)
+    return stability_figures(data)
 
 
 def _repeated(repeats: Repeats, groups: Mapping[str, Groups]) -> dict[str, dict[str, Repeated]]:
@@ -163,9 +163,10 @@ def reused_answers(table: Table) -> ReusedAnswers | None:
 def _best_variant(data: RunData) -> BestVariant | None:
     if len(data.table.variants) < 2:
         return None
-    from steelyard.analysis.variants import best_variant
+    from steelyard.analysis.variants import compared_variants
 
-    return data.once(best_variant)
+    compared = data.once(compared_variants)
+    return None if compared is None else compared.result
 
 
 def _method(table: Table, *, clustered: bool) -> str:

@@ -153,7 +153,7 @@ def data(report: Report) -> dict[str, Any]:
     if summary.checks is not None:
         results["checks"] = repeats.checks_data(summary.checks)
     if summary.stability is not None:
-        results["stability"] = repeats.stability_data(summary.stability)
+        results["stability"] = repeats.stability_data(summary.stability, summary.overall)
     return results
 
 
