@@ -13,7 +13,7 @@ from steelyard.stats.intervals import Estimate
 from steelyard.wording import counted
 
 if TYPE_CHECKING:
-    from steelyard.analysis.calibration import ConfidenceFigures
+    from steelyard.analysis.calibration import ConfidenceTexts
     from steelyard.analysis.findings import ConfusionFigure
     from steelyard.analysis.judge.votes import JudgeCheck
     from steelyard.analysis.latency import LatencyFigures
@@ -220,7 +220,7 @@ class Summary:
     """None for a run without a judge."""
     judge_check: JudgeCheck | None = None
     """What labels say of the run's judge or, without one, of its own pass and fail; None for a run without labels."""
-    confidence: ConfidenceFigures | None = None
+    confidence: ConfidenceTexts | None = None
     """None for a run whose answers claim nothing with a confidence."""
     checks: ChecksFigures | None = None
     """None for a suite without expectations."""

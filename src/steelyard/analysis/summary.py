@@ -32,7 +32,7 @@ from steelyard.suite.models import SuiteModel
 from steelyard.suite.values import load_in_words
 
 if TYPE_CHECKING:
-    from steelyard.analysis.calibration import ConfidenceFigures
+    from steelyard.analysis.calibration import ConfidenceTexts
     from steelyard.analysis.judge.corrected import LabelColumns, RunLabels
     from steelyard.analysis.judge.model import Judged
     from steelyard.analysis.judge.votes import DescribedRubric
@@ -118,12 +118,14 @@ def _label_columns(labels: RunLabels, data: RunData) -> LabelColumns:
     return LabelColumns(labels, data)
 
 
-def _confidence(data: RunData) -> ConfidenceFigures | None:
+def _confidence(data: RunData) -> ConfidenceTexts | None:
     if data.claims is None or not data.claims().n:
         return None
+    from steelyard.analysis.calibration import texts_of
     from steelyard.analysis.confidence import run_confidence
 
-    return data.once(run_confidence)
+    figures = data.once(run_confidence)
+    return None if figures is None else texts_of(figures)
 
 
 def _passes(data: RunData, run: Mapping[str, Estimate]) -> PassFigures | None:
