@@ -5,17 +5,28 @@ from __future__ import annotations
 import pytest
 
 from steelyard.metrics.expression_checks import check_judge_threshold
-from steelyard.metrics.expressions import JUDGE_METRICS, parse_judge_threshold
-from steelyard.suite.judge import Dimension, Flag, Rubric
+from steelyard.metrics.expressions import parse_judge_threshold, short_name
+from steelyard.metrics.registry import gate_metrics
+from steelyard.suite.judge import Dimension, Evidence, Flag, JudgeModel, MustAnswer, Reasons, Rubric
 
 RUBRIC = Rubric(
     dimensions=(Dimension(name="tone"), Dimension(name="sense")), flags=(Flag(name="unsafe"),), scale=(1, 5), neutral=3
 )
+JUDGE = JudgeModel.model_construct(
+    rubric=RUBRIC,
+    labels="expected.labels",
+    rules=("tone <= 3",),
+    evidence=Evidence(place="quotes"),
+    reasons=Reasons(place="reasons", at_least=2),
+    must_answer=MustAnswer(place="answers", findings=("CODE",)),
+    check="rules:check",
+)
+NAMES = [short_name(name) for name, metric in gate_metrics(judged=True).items() if metric.of_judge]
 
 
 def read(text):
     threshold = parse_judge_threshold(text)
-    if problem := check_judge_threshold(threshold, RUBRIC):
+    if problem := check_judge_threshold(threshold, JUDGE):
         raise ValueError(problem)
     return threshold
 
@@ -39,13 +50,13 @@ def read(text):
 def test_a_threshold_says_figure_operator_and_number(text, metric, subject, operator, threshold, pattern):
     found = read(text)
     assert (found.metric, found.subject, found.operator) == (metric, subject, operator)
-    assert (found.threshold, found.pattern, found.text) == (threshold, pattern, text)
+    assert (found.threshold, found.pattern, found.text) == (threshold, f"judge.{pattern}", text)
 
 
-@pytest.mark.parametrize("pattern", list(JUDGE_METRICS))
+@pytest.mark.parametrize("pattern", NAMES)
 def test_every_figure_can_be_asked_for(pattern):
     written = pattern.replace("<dimension>", "tone").replace("<flag>", "unsafe")
-    assert read(f"{written} <= 0.5").pattern == pattern
+    assert read(f"{written} <= 0.5").pattern == f"judge.{pattern}"
 
 
 @pytest.mark.parametrize(

@@ -60,23 +60,29 @@ def recomputed(data, metric, names, part):
     values = np.append(values, np.full(more, given.absent or 0.0))
     if given.below is not None:
         above, below = math.fsum(values), math.fsum(given.below[rows])
-        return (above / below if below > 0 else None), n, missing
+        # A ratio of items stands on items, and not on the cells that have them.
+        return (above / below if below > 0 else None), round(below) if metric.of == "items" else n, missing
     if metric.aggregate is Aggregate.SUM:
         return (math.fsum(values) if len(values) else None), len(values), missing
     return (metric.aggregate.of(values) if len(values) else None), len(values), missing
 
 
 def differing(data, summary, metrics):
-    """The figures that are not what their rows come to or that their explanation has otherwise, and how many there
-    are."""
+    """The figures that are not what their rows come to, and how many there are.
+
+    Those with a function of their own (a calibration error, a p) are no aggregate of their rows; of such sums only the
+    value is one.
+    """
     wrong, n = [], 0
     for metric, names, part in every_figure(data, summary, metrics):
         found = explained(data, metric, names, part)
         value, count, missing = recomputed(data, metric, names, part)
         figure, n = found.figure, n + 1
-        if metric.figure is not None and metric.aggregate is Aggregate.ESTIMATE:
-            continue  # no aggregate of its rows
+        if metric.figure is not None and metric.aggregate is not Aggregate.SUM:
+            continue
+        if metric.figure is not None:
+            value = value or 0.0
         same = figure.value is None if value is None else figure.value == pytest.approx(value, rel=1e-9, abs=1e-9)
-        if not same or (figure.n, figure.n_missing) != (count, missing):
+        if not same or (metric.figure is None and (figure.n, figure.n_missing) != (count, missing)):
             wrong.append((found.metric, figure, (value, count, missing)))
     return wrong, n

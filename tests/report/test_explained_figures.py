@@ -8,8 +8,10 @@ from dataclasses import replace
 import pytest
 
 from parts.command import invoke
+from parts.judged_store import put_judged
 from parts.mixed_run import MISSING, SUITE, put_labels, put_mixed
 from parts.recomputed import differing
+from parts.rich_run import put_rich
 from steelyard.analysis.stored import summary_of
 from steelyard.errors import UsageError
 from steelyard.metrics.registry import metrics
@@ -30,9 +32,19 @@ def stored(tmp_path_factory):
 
 def test_every_figure_of_a_run_and_of_its_slices_is_what_its_rows_come_to(stored):
     store, header, _ = stored
-    wrong, n = differing(data_of(store, header), summary_of(store, header), metrics())
+    wrong, n = differing(data_of(store, header), summary_of(store, header), metrics(judged=True))
     assert wrong == []
-    assert n > 1_500
+    assert n > 2_500
+
+
+@pytest.mark.parametrize("put", [put_rich, put_judged])
+def test_every_figure_of_runs_with_everything_is_what_its_rows_come_to(tmp_path, put):
+    store = open_store(str(tmp_path / "more.db"))
+    header = put(store)
+    wrong, n = differing(data_of(store, header), summary_of(store, header), metrics(judged=True))
+    assert wrong == []
+    assert n > 100
+    store.close()
 
 
 @pytest.mark.parametrize("seed", range(3, 6))

@@ -257,6 +257,10 @@ def _ones(claims: _Claims, _: _Part) -> Array:
     return np.ones(len(claims.believed))
 
 
+def _with_confidence(claims: _Claims, _: _Part) -> Array:
+    return np.where(claims.wrong < 0, 1.0, np.nan)
+
+
 def _stated(claims: _Claims, _: _Part) -> Array:
     return claims.all.confidence
 
@@ -309,9 +313,9 @@ def _side_of_best(claims: _Claims, part: _Part) -> Array:
     return _on_side(claims, part, part.figures.best.threshold.value)
 
 
-def _number(value: float | None, n: int) -> dict[Names, Estimate]:
+def _number(value: float | None, n: int, missing: int = 0) -> dict[Names, Estimate]:
     """A figure without an interval; nothing where there is none."""
-    return {} if value is None else {(): Estimate(float(value), n)}
+    return {} if value is None else {(): Estimate(float(value), n, missing)}
 
 
 def _split(split: Split | None, n: int) -> dict[Names, Estimate]:
@@ -360,14 +364,20 @@ _FIGURES = (
         "count",
         "claims with a confidence from 0 to 1",
         lambda claims: {(): Estimate(float(claims.n), claims.n, claims.n_missing)},
-        _ones,
+        _with_confidence,
         better="",
     ),
     _ClaimFigure(
         "missing", "count", "claims without one", lambda c: _number(c.n_missing, c.n_missing), _ones, _without
     ),
     _ClaimFigure(
-        "cases", "count", "cases with a claim", lambda c: _number(c.n_cases, c.n), _ones, _first_of_cases, better=""
+        "cases",
+        "count",
+        "cases with a claim",
+        lambda c: _number(c.n_cases, c.n_cases),
+        _ones,
+        _first_of_cases,
+        better="",
     ),
     _ClaimFigure(
         "errors", "count", "claims that are wrong", lambda c: _number(c.errors, c.n), _is_wrong, _Claims.usable
@@ -412,7 +422,7 @@ _FIGURES = (
         "by_chance",
         "number",
         f"the mean error of {RESAMPLES:,} resamples of cases if confidences were perfect",
-        lambda claims: _number(claims.calibration.by_chance, claims.n),
+        lambda claims: _number(claims.calibration.by_chance, claims.n, claims.n_missing),
         _gap,
         how=Aggregate.MEAN,
     ),
@@ -450,7 +460,7 @@ _FIGURES = (
             f"raised.{name}",
             "number",
             f"{what}: {_RULE}",
-            lambda claims, of=of: _number(of(claims), claims.n),  # type: ignore[misc]
+            lambda claims, of=of: _number(of(claims), claims.n, claims.n_missing),  # type: ignore[misc]
             _stated,
             how=Aggregate.MEAN,
             better="",

@@ -95,7 +95,7 @@ def _of_findings(data: RunData, wanted: Callable[[Finding], bool], counts: Array
     """How many findings every conclusive sample has that are wanted, each named with its place."""
 
     def detail(sample: int) -> str:
-        mine = [finding for finding in data.sample(sample).findings if wanted(finding)]
+        mine = [finding for finding in data.read[sample][0].findings if wanted(finding)]
         return ", ".join(f"{finding.code} at {finding.place or '-'}" for finding in mine)
 
     values = np.where(data.table.conclusive, counts, np.nan)
@@ -115,7 +115,7 @@ def _confused(data: RunData, names: Names, *, once: bool) -> Contributions:
         labels = (confusion_label(finding.expected), confusion_label(finding.got))
         return labels == (row.expected, row.got) and is_confusion(finding.expected, finding.got)
 
-    counts = np.array([sum(map(wanted, data.sample(at).findings)) for at in range(data.table.n)])
+    counts = np.array([sum(map(wanted, data.read[at][0].findings)) for at in range(data.table.n)])
     words = f"findings of {row.code} that expected {row.expected} and got {row.got}; {_ROLE}"
     return _of_findings(data, wanted, np.minimum(counts, 1) if once else counts, words)
 

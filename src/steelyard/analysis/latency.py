@@ -457,14 +457,18 @@ def _times(name: str, *, count: bool = False) -> Callable[[RunData, Names], Cont
         here = _in_case(data, names)
         timed = here & ~np.isnan(values)
         if count:
-            return Contributions(timed.astype(float))
+            return Contributions(np.where(here, timed, np.nan), not_missing=~here)
         return Contributions(np.where(here, values, np.nan), at_least=timed & timed_out, not_missing=~here)
 
     return contributions
 
 
 def _unanswered(which: int) -> Callable[[RunData, Names], Contributions]:
-    return lambda data, names: Contributions((data.table.unanswered()[which] & _in_case(data, names)).astype(float))
+    def contributions(data: RunData, names: Names) -> Contributions:
+        here = _in_case(data, names)
+        return Contributions(np.where(here, data.table.unanswered()[which], np.nan), not_missing=~here)
+
+    return contributions
 
 
 def _called_cells(data: RunData, _: Names) -> Contributions:

@@ -119,7 +119,7 @@ def _silent(data: RunData) -> list[_Reason]:
     """Why the judge said nothing of texts, most frequent first."""
     if data.suite.judge is None:
         return []
-    from steelyard.analysis.judge.figures import reason_of
+    from steelyard.analysis.judge.reasons import reason_of
 
     judged = ((at, item.judgement) for at, (item, _) in enumerate(data.read))
     told = ((at, *reason_of(judgement)) for at, judgement in judged if judgement is not None and judgement.mode is None)

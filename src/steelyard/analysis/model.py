@@ -15,7 +15,7 @@ from steelyard.wording import counted
 if TYPE_CHECKING:
     from steelyard.analysis.calibration import ConfidenceTexts
     from steelyard.analysis.findings import ConfusionFigure
-    from steelyard.analysis.judge.votes import JudgeCheck
+    from steelyard.analysis.judge.labels import JudgeCheck
     from steelyard.analysis.latency import LatencyFigures
     from steelyard.analysis.repeats import ChecksFigures
     from steelyard.analysis.stability import PassFigures, StabilityFigures
@@ -112,24 +112,6 @@ class UsualScore:
 
 
 @frozen
-class BoundFigure:
-    """One dimension before and after rules and checks."""
-
-    capped: Estimate
-    """Share of the texts whose score was capped."""
-    uncapped_mean: Estimate
-    capped_mean: Estimate
-    top_share: Estimate = field(default_factory=lambda: Estimate(None, 0))
-    """Share of the texts with the highest score of the scale, as the judge said."""
-    top_beyond: Estimate = field(default_factory=lambda: Estimate(None, 0))
-    """Of the labelled texts, the share with the highest score by the judge minus that by the labels."""
-    constant: bool = False
-    """True when at least two texts were judged and the judge gave all of them the same."""
-    usual: UsualScore | None = field(default=None, metadata={"hidden": True})
-    """What tells whether the judge is constant; None when no text was judged."""
-
-
-@frozen
 class ReusedAnswers:
     """Of answers that are no new ones (`reused.*` says how many), when those from the cache of `--cache` were made."""
 
@@ -158,43 +140,20 @@ MAX_REBUTTALS = 1000
 
 @frozen
 class JudgeFigures:
-    """How the judge of a run behaved; shares are of votes, one for each member and judging repeat of a text."""
+    """What is listed of the judge of a run; its numbers are figures of the run (`judge.votes`, `judge.failed`)."""
 
     mode: str
     """The run's main mode: what is capped, broken and quoted is counted on votes of this mode alone."""
-    n_texts: int
-    n_votes: int
-    modes: dict[str, int] = field(default_factory=dict)
-    """Votes of each mode; those without scores are in none."""
-    steps: dict[str, int] = field(default_factory=dict)
-    """How answers were read, most frequent first."""
-    broken_rules: Estimate = field(default_factory=lambda: Estimate(None, 0))
-    """Share of votes that broke a binding rule; n/a when there is none."""
-    made_up_quotes: Estimate = field(default_factory=lambda: Estimate(None, 0))
-    """Share of votes with a quote that is not in the text; n/a when none is asked for."""
-    contradictions: Estimate = field(default_factory=lambda: Estimate(None, 0))
-    """Share of votes with a complaint that what was judged shows to be wrong; n/a when nothing is checked."""
-    self_contradictions: Estimate = field(default_factory=lambda: Estimate(None, 0))
-    """Share of votes whose scores do not fit the errors that they list; n/a when nothing is checked."""
-    failed: Estimate = field(default_factory=lambda: Estimate(None, 0))
-    """Of the votes that were answered, the share of which nothing could be used."""
-    unanswered: Estimate = field(default_factory=lambda: Estimate(None, 0))
-    """Share of all votes without any answer."""
-    cut_off: Estimate = field(default_factory=lambda: Estimate(None, 0))
-    """Of the answered votes of any mode, the share with an answer that broke off at the limit of tokens."""
-    disagreement: Estimate = field(default_factory=lambda: Estimate(None, 0))
-    """Share of the texts with several votes whose votes are far apart."""
     why_failed: dict[str, int] = field(default_factory=dict)
     """Why texts are inconclusive, as sentences that name the judge, most frequent first."""
     why_excluded: dict[str, int] = field(default_factory=dict)
     """Why judgements are not in the mode that was asked for, most frequent first: excluded, or all of the run."""
-    dimensions: dict[str, BoundFigure] = field(default_factory=dict)
-    remarks: dict[str, int] = field(default_factory=dict)
-    """Votes with at least one remark of each code, most frequent first."""
-    shortened: Estimate = field(default_factory=lambda: Estimate(None, 0))
-    """Share of the texts that a model was shown of which it saw only the beginning and the end."""
     rebuttals: list[Rebuttal] = field(default_factory=list)
     """Findings of scorers that the judge rebutted, one by one."""
+    constant: tuple[str, ...] = ()
+    """Dimensions in which every text got the same score, but for those in which the suite expects it."""
+    usual: dict[str, UsualScore] = field(default_factory=dict, metadata={"hidden": True})
+    """By dimension with a score, what tells whether the judge is constant."""
 
 
 @frozen

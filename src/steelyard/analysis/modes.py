@@ -22,7 +22,7 @@ def _dimensions(data: RunData) -> list[Names]:
     """Each of them with each dimension of the rubric."""
     if data.suite.judge is None:
         return []
-    from steelyard.analysis.judge.votes import described_rubric
+    from steelyard.analysis.judge.rubric import described_rubric
 
     rubric = described_rubric(data.suite)
     dimensions = [name for name in rubric.dimensions if name in data.table.components] if rubric else []
@@ -30,7 +30,7 @@ def _dimensions(data: RunData) -> list[Names]:
 
 
 def _scale(data: RunData, _: Names) -> tuple[float, float]:
-    from steelyard.analysis.judge.votes import described_rubric
+    from steelyard.analysis.judge.rubric import described_rubric
 
     rubric = described_rubric(data.suite)
     return (0.0, 1.0) if rubric is None else rubric.scale

@@ -17,6 +17,7 @@ from steelyard.analysis.repeats import Repeats, checks_figures
 from steelyard.loading.own_metrics import load_metrics
 from steelyard.metrics.figures import run_figures
 from steelyard.metrics.own import with_values
+from steelyard.metrics.registry import OF_JUDGE
 from steelyard.metrics.run_data import RunData
 from steelyard.metrics.stability import Placed
 from steelyard.metrics.table import Table, clusters_in_words
@@ -24,7 +25,7 @@ from steelyard.records import RunHeader
 from steelyard.stats.arrays import Array
 from steelyard.stats.groups import Groups
 from steelyard.stats.intervals import Estimate
-from steelyard.store.base import Checks, ClaimColumns, Columns, Store
+from steelyard.store.base import Checks, ClaimColumns, Columns, JudgedSample, Store
 from steelyard.store.contents import Contents
 from steelyard.store.figures import SliceKey
 from steelyard.store.headers import answers_from
@@ -34,8 +35,6 @@ from steelyard.suite.values import load_in_words
 if TYPE_CHECKING:
     from steelyard.analysis.calibration import ConfidenceTexts
     from steelyard.analysis.judge.corrected import LabelColumns, RunLabels
-    from steelyard.analysis.judge.model import Judged
-    from steelyard.analysis.judge.votes import DescribedRubric
     from steelyard.analysis.model import JudgeFigures
     from steelyard.analysis.stability import PassFigures, StabilityFigures
 
@@ -45,7 +44,7 @@ L = TypeVar("L", Columns, Checks)
 def summarise(
     columns: Columns,
     suite: SuiteModel,
-    judgements: Iterable[Judged] | None = None,
+    judgements: Iterable[JudgedSample] | None = None,
     claims: ClaimColumns | None = None,
     checks: Checks | None = None,
     items: Iterable[Placed] | None = None,
@@ -56,7 +55,7 @@ def summarise(
     """The summary of a run; `suite` is the suite as the run's header describes it.
 
     Samples that were planned and did not come are missing from every figure of the whole run. `judgements` are those of
-    the run in the order of its plan; they are read once and none is kept. `claims` are what its answers claimed,
+    the run in the order of its plan; they are read once, into columns. `claims` are what its answers claimed,
     `checks` what became of its expectations, `items` what its repeats are compared by; `contents` gives what its
     findings say, last of all. `load` says in words how the calls were made; None leaves out all about latency that no
     gate stands on. `labels` are what reviewers say of its cases and people of its answers.
@@ -64,9 +63,10 @@ def summarise(
     data = RunData(columns, suite, checks, items, None if claims is None else lambda: claims)
     by_labels = None if labels is None else _label_columns(labels, data)
     data.labels = None if by_labels is None else by_labels.column()
+    data.judged = None if judgements is None or suite.judge is None else lambda: judgements
+    data.case_labels = None if labels is None else labels.by_case
     table, groups = data.table, data.groups
     repeats = Repeats(table.of_repeats(), suite)
-    rubric = _rubric(suite)
     figures = run_figures(data)
     overall = figures.slice()
     return Summary(
@@ -79,7 +79,7 @@ def summarise(
         best_variant=_best_variant(data),
         repeats=int(columns.repeat.max()) + 1 - int(columns.repeat.min()) if columns.n else 1,
         method=_method(table, clustered=any(group.clustered for group in groups.values())),
-        judge=_judge(judgements, rubric, labels),
+        judge=_judge(data),
         judge_check=None if by_labels is None else by_labels.check(),
         confidence=_confidence(data),
         checks=checks_figures(data, overall),
@@ -94,22 +94,12 @@ def summarise(
 # What few runs have: what computes it is imported for them alone.
 
 
-def _rubric(suite: SuiteModel) -> DescribedRubric | None:
-    if suite.judge is None:
-        return None
-    from steelyard.analysis.judge.votes import described_rubric
-
-    return described_rubric(suite)
-
-
-def _judge(
-    judgements: Iterable[Judged] | None, rubric: DescribedRubric | None, labels: RunLabels | None
-) -> JudgeFigures | None:
-    if judgements is None or rubric is None:
+def _judge(data: RunData) -> JudgeFigures | None:
+    if data.judged is None:
         return None
     from steelyard.analysis.judge.figures import judge_figures
 
-    return judge_figures(judgements, rubric, None if labels is None else labels.by_case)
+    return judge_figures(data)
 
 
 def _label_columns(labels: RunLabels, data: RunData) -> LabelColumns:
@@ -200,10 +190,10 @@ def summarise_stored(
     """The summary of a run; `columns` are its own when they have been read already, and `header` is the run's when it
     says more than the stored one does yet.
 
-    `only_for_gates` leaves out what no gate stands on: how a judge behaved, what confidences are worth, how long single
-    cases took and what was taken for what.
+    `only_for_gates` leaves out what no gate of the suite stands on: how a judge behaved, unless one names it, what
+    confidences are worth, how long single cases took and what was taken for what.
     """
-    judged = suite.judge is not None and not only_for_gates
+    judged = suite.judge is not None and (not only_for_gates or _names_judge(suite))
     columns = store.columns(run_id) if columns is None else columns
     labels = _labels(store, run_id, suite)
     result = len(columns.finding_sample) > 0 and not only_for_gates
@@ -227,8 +217,14 @@ def summarise_stored(
     return replace(summary, latency=replace(summary.latency, bottleneck=client))
 
 
-def _judgements(store: Store, run_id: str, labels: RunLabels | None) -> Iterable[Judged]:
-    from steelyard.analysis.judge.votes import with_labelled
+def _names_judge(suite: SuiteModel) -> bool:
+    """Whether a gate or criterion of a suite is on a metric of its judge."""
+    texts = [*suite.gates, *(text for item in suite.criteria for text in (item.passes, item.fails or ""))]
+    return any(OF_JUDGE in text for text in texts)
+
+
+def _judgements(store: Store, run_id: str, labels: RunLabels | None) -> Iterable[JudgedSample]:
+    from steelyard.analysis.judge.labels import with_labelled
 
     return with_labelled(store.judgements(run_id), labels.own if labels else ())
 
@@ -258,7 +254,12 @@ def summarise_without(store: Store, header: RunHeader, cases: Collection[str]) -
     part = with_values(part, RunData(columns, suite), remaining)
     labels = _labels(store, header.id, suite)
     rest = columns_at(columns, remaining, place)
-    return summarise(rest, part, None, None, listed_at(checks, "", remaining, place), items, None, None, labels), n_out
+    judged = None
+    if suite.judge is not None and _names_judge(suite):
+        judged = (item for item in _judgements(store, header.id, labels) if item.case_id not in cases)
+    return summarise(
+        rest, part, judged, None, listed_at(checks, "", remaining, place), items, None, None, labels
+    ), n_out
 
 
 def columns_at(columns: Columns, remaining: Array, place: Array) -> Columns:

@@ -76,6 +76,12 @@ class Slice(Mapping[str, Estimate]):
         """A figure that is a number of something; 0 where the run does not have it."""
         return round(self[name].value or 0.0)
 
+    @property
+    def alone(self) -> Figures:
+        """The figures of this slice and of no other."""
+        every = (Figure(self.key, name, self._kinds[name], estimate) for name, estimate in self._named.items())
+        return Figures(every, {self.key: self.n_planned})
+
     def kind(self, name: str) -> Kind:
         """What a name is of."""
         return self._kinds[name]
@@ -245,6 +251,17 @@ def hits(data: RunData, factor: str) -> list[Hit]:
 
 def _computed(_: RunData) -> dict[str, list[Hit]]:
     return {}
+
+
+def row_figures_of(data: RunData) -> Slice:
+    """Every metric of votes, claims and labels that a run has, in the whole run, and nothing else."""
+    from steelyard.metrics.aggregate import row_figures
+
+    rows = [
+        Figure(WHOLE_RUN, metric.filled(names), Kind(metric.name, names), column[0])
+        for metric, names, column, _ in row_figures(data)
+    ]
+    return Figures(rows).slice()
 
 
 Named = tuple[str, Kind, list[Estimate]]

@@ -10,7 +10,8 @@ from itertools import islice
 import numpy as np
 
 from steelyard.analysis.explain import Explanation, explain, words_of
-from steelyard.analysis.judge.corrected import labels_of
+from steelyard.analysis.judge.corrected import RunLabels, labels_of, read_labels
+from steelyard.analysis.judge.labels import with_labelled
 from steelyard.analysis.model import Summary
 from steelyard.analysis.stored import summary_of
 from steelyard.decide.gates import Scope, names_of_run
@@ -59,6 +60,10 @@ def data_of(store: Store, header: RunHeader) -> RunData:
         lambda: store.contents(header.id),
     )
     data.labels = labels_of(store, header.id, data)
+    if header.description.judge is not None:
+        of_run = read_labels(store, header.id, header.description) or RunLabels()
+        data.judged = lambda: with_labelled(store.judgements(header.id), of_run.own)
+        data.case_labels = of_run.by_case
     return data
 
 
@@ -120,7 +125,7 @@ def _only_reported(text: str, data: RunData, summary: Summary, error: ValueError
         parts = summary.slices.get("variant", parts)
     found = [
         (metric, names, part)
-        for metric in metrics().values()
+        for metric in _metrics(data).values()
         if not metric.gate and (filled := spell(rest, [metric])) is not None
         for part in parts
         for names in _named(metric, tuple(filled[1].values()), part, data)
@@ -136,11 +141,12 @@ def _only_reported(text: str, data: RunData, summary: Summary, error: ValueError
 
 def _named(metric: Metric, asked: Names, part: Slice, data: RunData) -> Iterator[Names]:
     """The names of a metric that are meant, of those that a slice has."""
-    every = part.each_name(metric.name)
-    if metric.listed:
-        every = [names for names in _all_names(metric, data) if _is(asked, names)]
-        every = [names for names in every if listed_figure(data, metric, names, part).value is not None]
-    return (names for names in every if _is(asked, names))
+    every = _all_names(metric, data) if metric.listed else part.each_name(metric.name)
+    for names in every:
+        # Not every variant has every case.
+        of_case = metric.listed and metric.parts[0] == "case"
+        if _is(asked, names) and not (of_case and listed_figure(data, metric, names, part).value is None):
+            yield names
 
 
 def _is(asked: Names, names: Names) -> bool:
@@ -154,7 +160,7 @@ def _all_names(metric: Metric, data: RunData) -> Iterable[Names]:
 def _every_name(data: RunData, summary: Summary) -> Iterator[Names]:
     """Every figure of the whole run, and the first of each list, part by part."""
     yield from _names_of(summary.overall)
-    for metric in metrics().values():
+    for metric in _metrics(data).values():
         if metric.listed:
             yield from (metric.steps(names) for names in islice(_all_names(metric, data), _MOST_NEAR))
 
@@ -219,7 +225,7 @@ def list_figures(store: Store, header: RunHeader) -> list[tuple[str, str]]:
     where the whole run has none of that name.
     """
     summary, data = summary_of(store, header), data_of(store, header)
-    known = metrics()
+    known = _metrics(data)
     results: dict[str, str] = {}
     for part in (summary.overall, *(part for parts in summary.slices.values() for part in parts)):
         for name, names in zip(part, _names_of(part), strict=True):
@@ -237,9 +243,13 @@ def list_figures(store: Store, header: RunHeader) -> list[tuple[str, str]]:
     return list(results.items())
 
 
+def _metrics(data: RunData) -> dict[str, Metric]:
+    return metrics(judged=data.suite.judge is not None)
+
+
 def _names_of(part: Slice) -> Iterator[Names]:
     """The name of every figure of a slice, part by part."""
-    known = metrics()
+    known = metrics(judged=True)
     for name in part:
         kind = part.kind(name)
         yield known[kind.pattern].steps(kind.names)

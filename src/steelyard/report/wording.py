@@ -113,7 +113,7 @@ def commonest_failure(report: Report) -> str:
     allowed = report.header.description.limits.max_inconclusive
     causes = Counter(report.why_inconclusive)
     if overall.count("outcomes.excluded") and report.summary.judge is not None:
-        from steelyard.analysis.judge.figures import ONLY_SCORES
+        from steelyard.analysis.judge.reasons import ONLY_SCORES
 
         why = report.summary.judge.why_excluded
         causes.update({f"excluded: {text.removeprefix(f'{ONLY_SCORES}: ')}": n for text, n in why.items()})

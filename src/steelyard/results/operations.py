@@ -174,8 +174,8 @@ def check_gates(
 
     summary = summary_of(store, store.run(header.id))
     if gates:
-        check_on_run(gates, header.description, summary)
         asked = header.description.model_copy(update={"gates": tuple(gates), "criteria": ()})
+        check_on_run(gates, header.description, summary)
         header = replace(header, suite=asked.data())
     if without_contested and reference is not None:
         raise UsageError(

@@ -511,7 +511,7 @@ def finish(
     doubts = judge_doubts(header, summary, differ=health.answers_differ)
     usual = _usual_latency(store, header)
     complaints = health.complaints(typical.value, usual, header.suite, lambda: store.cases(header.id))
-    suspect = (*broken_judge_limits(store, header), *complaints, *doubts, *hints)
+    suspect = (*broken_judge_limits(header.description, summary), *complaints, *doubts, *hints)
     state = RunState.ENDED if finished else RunState.INTERRUPTED
     ended = replace(header, state=state)
     relative = (
