@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from steelyard.frozen import frozen
 from steelyard.metrics.figures import Figures, Slice
 from steelyard.records import Outcome
-from steelyard.stats.intervals import Estimate
 from steelyard.wording import counted
 
 if TYPE_CHECKING:
