@@ -19,6 +19,7 @@ from steelyard.decide.gates import Decision, GateResult
 from steelyard.errors import SteelyardError
 from steelyard.judge_checks.build import JudgeCard
 from steelyard.metrics.expressions import JUDGE_METRICS
+from steelyard.metrics.reference import spelled
 from steelyard.metrics.registry import metrics
 from steelyard.records import Sample, Verdict
 from steelyard.report.verdicts import INTERRUPTED, exit_code
@@ -139,7 +140,7 @@ def targets_not_documented(text: str) -> set[str]:
 
 
 def metrics_not_documented(text: str) -> set[str]:
-    return set(metrics()) - in_code(first_cells(text))
+    return {name for metric in metrics().values() if (name := spelled(metric))} - in_code(first_cells(text))
 
 
 PARTS = {

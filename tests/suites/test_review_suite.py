@@ -52,7 +52,7 @@ def test_the_default_starts_the_service_weighs_it_and_stops_it(suite, tmp_path):
     assert cells(run, False) == BEYOND_THE_RULES
     # 3 of case_19 and case_21, 2 of case_23, 1 of case_18: 9 of all 98 with the schema of 20 cases.
     assert (figures.checks_passed, figures.checks_failed, figures.checks_undecided) == (89, 9, 0)
-    assert [run.summary.stability.fields[name].value for name in ("span", "severity")] == [1.0, 1.0]
+    assert [run.summary.overall[f"stability.{name}"].value for name in ("span", "severity")] == [1.0, 1.0]
     assert run.summary.overall.outcomes == {"scored": 48}
 
 
@@ -76,15 +76,14 @@ def test_an_empty_review_without_an_error_is_suspect(evaluate):
     assert run.verdict is Verdict.FAIL
     # The four that are refused, and the two for which nothing is right.
     assert cells(run, True) == ["case_01", "case_06", "case_07", "case_08", "case_16", "case_17"]
-    stability = run.summary.stability
-    assert (stability.presence.value, stability.fields["severity"].value) == (None, None)
+    assert run.summary.overall["stability.presence"].value is None
+    assert run.summary.overall["stability.severity"].value is None
 
 
 def test_an_unstable_service_is_reported_by_its_repeats(evaluate):
     run = evaluate(Switches(unstable=0.5), repeats=5)
-    stability = run.summary.stability
-    assert stability.fields["severity"].value < 0.8
-    assert stability.presence.value < 0.8
+    assert run.summary.overall["stability.severity"].value < 0.8
+    assert run.summary.overall["stability.presence"].value < 0.8
     assert run.summary.passes.flaky.value > 0.2
     assert run.verdict is Verdict.FAIL
     assert any("stability.severity" in reason for reason in run.report.decision.reasons)

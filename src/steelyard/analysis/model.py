@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 from steelyard.frozen import frozen
 from steelyard.metrics.figures import Figures, Slice
 from steelyard.records import Outcome
-from steelyard.stats.intervals import Estimate
 from steelyard.wording import counted
 
 if TYPE_CHECKING:
-    from steelyard.analysis.calibration import ConfidenceFigures
+    from steelyard.analysis.calibration import ConfidenceTexts
     from steelyard.analysis.findings import ConfusionFigure
     from steelyard.analysis.judge.labels import JudgeCheck
     from steelyard.analysis.latency import LatencyFigures
@@ -46,18 +45,6 @@ class FoundCode:
 
 
 @frozen
-class Difference:
-    """How much better the first variant is than another, case by case."""
-
-    first: str
-    other: str
-    estimate: Estimate = field(metadata={"name": "difference"})
-    """Mean of the differences by case, with an interval that allows for all the comparisons made; `n` is cases."""
-    p: float | None
-    """Adjusted for all the comparisons made; None when undefined."""
-
-
-@frozen
 class BestVariant:
     """Which variant scores best, and whether that is more than noise."""
 
@@ -65,7 +52,8 @@ class BestVariant:
     """None when no variant is better than all others beyond noise."""
     leader: str
     """The one with the highest average."""
-    differences: tuple[Difference, ...]
+    others: tuple[str, ...]
+    """All others; `best.<other>` says how much better the leader is than each."""
     sentence: str
 
 
@@ -190,7 +178,7 @@ class Summary:
     """None for a run without a judge."""
     judge_check: JudgeCheck | None = None
     """What labels say of the run's judge or, without one, of its own pass and fail; None for a run without labels."""
-    confidence: ConfidenceFigures | None = None
+    confidence: ConfidenceTexts | None = None
     """None for a run whose answers claim nothing with a confidence."""
     checks: ChecksFigures | None = None
     """None for a suite without expectations."""

@@ -11,10 +11,11 @@ import numpy as np
 from steelyard.analysis.repeats import OF_CASE, all_cases, of_case, of_cells, ranked_first
 from steelyard.frozen import frozen
 from steelyard.metrics.cells import CellGroups, PassedRepeats
+from steelyard.metrics.figures import Slice
 from steelyard.metrics.kinds import Ratio
 from steelyard.metrics.registry import Contributions, Names, register
 from steelyard.metrics.run_data import RunData
-from steelyard.metrics.stability import PRESENCE, Seen
+from steelyard.metrics.stability import Seen
 from steelyard.stats.arrays import Array
 from steelyard.stats.groups import Groups
 from steelyard.stats.intervals import Estimate, Scale, settled
@@ -109,56 +110,43 @@ class CellStability:
 
 @frozen
 class StabilityFigures:
-    """How alike repeats are, over all cases; n/a where nothing can be compared."""
+    """How alike repeats are, case by case; `stability.*` says it of all cases together."""
 
     key: str
     how: dict[str, str]
     """By declared field, how two values are compared with each other: `equal` or `overlap`."""
-    presence: Estimate
-    """Mean over the cells that have something to compare; `n` is these cells, with an interval over them."""
-    fields: dict[str, Estimate] = field(default_factory=dict)
-    comparisons: dict[str, int] = field(default_factory=dict)
-    """By field, and for `presence`, how many comparisons stand behind all cells together."""
     cells: tuple[CellStability, ...] = ()
     """At most `MOST_CELLS` in the order of the cases, those whose repeats differ most; those whose answers are to have
     no items are in no figure."""
-    n_cells: int = 0
-    keyless: int = 0
-    """Items that came without the key; they are compared with each other as if they had one in common."""
 
-    @property
-    def unstable(self) -> list[str]:
+    def of_run(self, overall: Slice) -> dict[str, Estimate]:
+        """By field, and for `presence`, how alike it is in the whole run."""
+        return {name: overall[f"stability.{name}"] for name in ("presence", *self.how)}
+
+    def unstable(self, overall: Slice) -> list[str]:
         """Every figure below 60 %, first of the run, then of its cases, the least first: `span 22.2 % of case_04`."""
-        run = [("", self.presence, self.fields)]
-        cells = [(f" of {cell.case_id} {cell.variant}".rstrip(), cell.presence, cell.fields) for cell in self.cells]
+        cells = [
+            (f" of {cell.case_id} {cell.variant}".rstrip(), {"presence": cell.presence, **cell.fields})
+            for cell in self.cells
+        ]
         messages = [
             [
                 (item.value or 0.0, name, where)
-                for where, presence, fields in part
-                for name, item in {"presence": presence, **fields}.items()
+                for where, shares in part
+                for name, item in shares.items()
                 if band_of(item.value) == "unstable"
             ]
-            for part in (run, cells)
+            for part in ([("", self.of_run(overall))], cells)
         ]
         return [f"{name} {percent(value)}{where}" for part in messages for value, name, where in sorted(part)]
 
 
-def stability_figures(data: RunData, run: Mapping[str, Estimate]) -> StabilityFigures | None:
-    """The figures of a run whose metrics over cells are `run`; None for a suite that compares nothing."""
+def stability_figures(data: RunData) -> StabilityFigures | None:
+    """How alike the repeats of a run are; None for a suite that compares nothing."""
     seen, rules, cells = data.stability, data.suite.stability, data.cells
     if seen is None or rules is None:
         return None
-    apart = seen.apart
-    return StabilityFigures(
-        key=rules.key,
-        how=dict(rules.fields),
-        presence=run[PRESENCE],
-        fields={name: run[f"stability.{name}"] for name in rules.fields},
-        comparisons=seen.comparisons(),
-        cells=_listed(data.once(_chosen), seen, cells),
-        n_cells=int((~apart).sum()) + cells.absent,
-        keyless=seen.keyless,
-    )
+    return StabilityFigures(rules.key, dict(rules.fields), _listed(data.once(_chosen), seen, cells))
 
 
 def _chosen(data: RunData) -> Array:

@@ -120,7 +120,7 @@ def _know_every_part() -> None:
     from steelyard.store import codec
 
     codec.KNOWN.update(
-        ConfidenceFigures=calibration.ConfidenceFigures,
+        ConfidenceTexts=calibration.ConfidenceTexts,
         ConfusionFigure=findings.ConfusionFigure,
         JudgeCheck=labels.JudgeCheck,
         LatencyFigures=latency.LatencyFigures,

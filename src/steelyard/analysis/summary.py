@@ -33,7 +33,7 @@ from steelyard.suite.models import SuiteModel
 from steelyard.suite.values import load_in_words
 
 if TYPE_CHECKING:
-    from steelyard.analysis.calibration import ConfidenceFigures
+    from steelyard.analysis.calibration import ConfidenceTexts
     from steelyard.analysis.judge.corrected import LabelColumns, RunLabels
     from steelyard.analysis.model import JudgeFigures
     from steelyard.analysis.stability import PassFigures, StabilityFigures
@@ -84,7 +84,7 @@ def summarise(
         confidence=_confidence(data),
         checks=checks_figures(data, overall),
         passes=_passes(data, overall),
-        stability=_stability(data, overall),
+        stability=_stability(data),
         latency=None if load is None else latency_figures(table, overall, suite, load),
         confusions=[] if contents is None else top_confusions(table, suite, contents()),
         repeated={} if repeats.is_empty else _repeated(repeats, groups),
@@ -108,12 +108,14 @@ def _label_columns(labels: RunLabels, data: RunData) -> LabelColumns:
     return LabelColumns(labels, data)
 
 
-def _confidence(data: RunData) -> ConfidenceFigures | None:
+def _confidence(data: RunData) -> ConfidenceTexts | None:
     if data.claims is None or not data.claims().n:
         return None
+    from steelyard.analysis.calibration import texts_of
     from steelyard.analysis.confidence import run_confidence
 
-    return data.once(run_confidence)
+    figures = data.once(run_confidence)
+    return None if figures is None else texts_of(figures)
 
 
 def _passes(data: RunData, run: Mapping[str, Estimate]) -> PassFigures | None:
@@ -124,12 +126,12 @@ def _passes(data: RunData, run: Mapping[str, Estimate]) -> PassFigures | None:
     return pass_figures(data, run, data.clean_repeats)
 
 
-def _stability(data: RunData, run: Mapping[str, Estimate]) -> StabilityFigures | None:
+def _stability(data: RunData) -> StabilityFigures | None:
     if data.stability is None:
         return None
     from steelyard.analysis.stability import stability_figures
 
-    return stability_figures(data, run)
+    return stability_figures(data)
 
 
 def _repeated(repeats: Repeats, groups: Mapping[str, Groups]) -> dict[str, dict[str, Repeated]]:
@@ -153,9 +155,10 @@ def reused_answers(table: Table) -> ReusedAnswers | None:
 def _best_variant(data: RunData) -> BestVariant | None:
     if len(data.table.variants) < 2:
         return None
-    from steelyard.analysis.variants import best_variant
+    from steelyard.analysis.variants import compared_variants
 
-    return data.once(best_variant)
+    compared = data.once(compared_variants)
+    return None if compared is None else compared.result
 
 
 def _method(table: Table, *, clustered: bool) -> str:

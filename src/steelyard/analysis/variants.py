@@ -12,7 +12,8 @@ import math
 
 import numpy as np
 
-from steelyard.analysis.model import BestVariant, Difference
+from steelyard.analysis.model import BestVariant
+from steelyard.frozen import frozen
 from steelyard.metrics.cells import Cells
 from steelyard.metrics.kinds import Aggregate
 from steelyard.metrics.registry import Contributions, Metric, Names, register, same_but
@@ -31,6 +32,35 @@ _TOLERANCE = 1e-9
 """What rounding may leave between 0.29 x 100 and 29."""
 
 
+@frozen
+class Difference:
+    """How much better the first variant is than another, case by case."""
+
+    first: str
+    other: str
+    estimate: Estimate
+    """Mean of the differences by case, with an interval that allows for all the comparisons made; `n` is cases."""
+    p: float | None
+    """Adjusted for all the comparisons made; None when undefined."""
+
+
+@frozen
+class ComparedVariants:
+    """Which variant scores best, and how much better it is than each other one."""
+
+    best: str | None
+    """None when no variant is better than all others beyond noise."""
+    leader: str
+    """The one with the highest average."""
+    differences: tuple[Difference, ...]
+    sentence: str
+
+    @property
+    def result(self) -> BestVariant:
+        """As a summary has it: without the numbers, which are figures."""
+        return BestVariant(self.best, self.leader, tuple(item.other for item in self.differences), self.sentence)
+
+
 def find_best(
     names: list[str],
     means: Array,
@@ -38,7 +68,7 @@ def find_best(
     n_cases: int = 0,
     max_inconclusive: float = 0.05,
     unit: Array | None = None,
-) -> BestVariant | None:
+) -> ComparedVariants | None:
     """The best of the variants from their mean scores by case (rows are cases, NaN where there is none).
 
     `unit` numbers the cluster that each case is in; without it every case is a unit of its own.
@@ -55,7 +85,7 @@ def find_best(
     compared = [_Pair(names, means, unit, (leader, i), pairs, n_cases) for i in range(len(names)) if i != leader]
     lacking = _lacking(names, means, n_cases, max_inconclusive)
     best = names[leader] if all(item.ahead for item in compared) and not lacking else None
-    return BestVariant(
+    return ComparedVariants(
         best=best,
         leader=names[leader],
         differences=tuple(item.difference for item in compared),
@@ -197,8 +227,8 @@ def _cases(pair: _Pair) -> str:
     return f"{pair.n} case" + ("" if pair.n == 1 else "s")
 
 
-def best_variant(data: RunData) -> BestVariant | None:
-    """The best of a run's variants; None for a run with fewer than two."""
+def compared_variants(data: RunData) -> ComparedVariants | None:
+    """A run's variants compared with each other; None for a run with fewer than two."""
     table, suite = data.table, data.suite
     if len(table.variants) < 2:
         return None
@@ -216,7 +246,7 @@ def best_variant(data: RunData) -> BestVariant | None:
 
 def _differences(data: RunData) -> dict[str, Difference]:
     """By the other variant, how much better the one that leads is."""
-    result = data.once(best_variant)
+    result = data.once(compared_variants)
     return {} if result is None else {item.other or NONE: item for item in result.differences}
 
 

@@ -170,7 +170,7 @@ def _without_repeats(gate_results: list[GateResult], summary: Summary, suite: Su
 
 def _remarks(summary: Summary) -> Iterator[str]:
     """What decides nothing and should be seen beside a verdict: repeats that differ, calls that took too long."""
-    if summary.stability is not None and (low := summary.stability.unstable):
+    if summary.stability is not None and (low := summary.stability.unstable(summary.overall)):
         from steelyard.analysis.stability import BANDS
 
         more = f", and {len(low) - _MOST_LOW} more" if len(low) > _MOST_LOW else ""

@@ -45,14 +45,21 @@ def reported_table() -> str:
     return _table(head, map(_reported_row, some))
 
 
+def spelled(metric: Metric) -> str:
+    """The name of a metric as the page has it; "" of one that is named with all claims."""
+    name = "" if metric.name.startswith(_AGAIN) else metric.name
+    if not metric.gate:
+        for part, words in _SPELLED.items():
+            name = name.replace(part, words)
+    return name
+
+
 def _reported_row(metric: Metric) -> Sequence[str]:
     rows = f"{metric.rows}; also of slices" if metric.sliced and not metric.listed else metric.rows
     interval = metric.aggregate.interval_text(metric.unit, of_cells=metric.level is Level.CELL)
     interval = "none" if interval.startswith("none: ") else interval
-    name, formula = metric.name, metric.formula.replace(" / ", " ÷ ")
-    for part, words in _SPELLED.items():
-        name = name.replace(part, words)
-    return f"`{name}`", metric.about, _UNITS.get(metric.unit, metric.unit), formula, rows, interval
+    formula = metric.formula.replace(" / ", " ÷ ")
+    return f"`{spelled(metric)}`", metric.about, _UNITS.get(metric.unit, metric.unit), formula, rows, interval
 
 
 def written(page: str) -> str:

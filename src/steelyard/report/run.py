@@ -149,11 +149,11 @@ def data(report: Report) -> dict[str, Any]:
         names = ("cached", "answers", "provider_cached", "copied", "copied_cells")
         results["reused"] |= {name: summary.overall.count(f"reused.{name}") for name in names}
     if summary.confidence is not None:
-        results["confidence"] = confidence.confidence_data(summary.confidence)
+        results["confidence"] = confidence.confidence_data(summary.confidence, summary.overall)
     if summary.checks is not None:
         results["checks"] = repeats.checks_data(summary.checks)
     if summary.stability is not None:
-        results["stability"] = repeats.stability_data(summary.stability)
+        results["stability"] = repeats.stability_data(summary.stability, summary.overall)
     return results
 
 
