@@ -317,66 +317,6 @@ def answered(vote):
     return vote.mode is not None or remarked(vote, "VIOLATION")
 
 
-@form("judge.texts", "judge.votes", "judge.spending.<what>")
-def _(run, at, pattern):
-    calls = [call.call_result for each in judgements(run) for call in each.calls]
-    if pattern.endswith("<what>"):
-        return sum(SUMS[at.name("what")](call) for call in calls)
-    return len(judgements(run) if pattern == "judge.texts" else votes(run))
-
-
-@form("judge.mode.<mode>", "judge.step.<step>", "judge.remark.<remark>")
-def _(run, at, pattern):
-    if pattern.endswith("<remark>"):
-        return sum(remarked(vote, at.name("remark")) for vote in votes(run) if vote.mode == run.mode)
-    kind = pattern.split(".")[1]
-    return sum(getattr(vote, kind) == at.name(kind) for vote in votes(run))
-
-
-@form("judge.broken_rules", "judge.made_up_quotes", "judge.contradictions", "judge.self_contradictions")
-def _(run, at, pattern):
-    codes = {
-        "broken_rules": "RULE_BROKEN",
-        "made_up_quotes": "MADE_UP_QUOTE",
-        "contradictions": "CONTRADICTION",
-        "self_contradictions": "SELF_CONTRADICTION",
-    }
-    return [remarked(vote, codes[pattern.split(".")[1]]) for vote in votes(run) if vote.mode == run.mode]
-
-
-@form("judge.failed", "judge.unanswered", "judge.cut_off")
-def _(run, at, pattern):
-    if pattern == "judge.unanswered":
-        return [float(not answered(vote)) for vote in votes(run)]
-    mine = [vote for vote in votes(run) if answered(vote)]
-    return [remarked(vote, "CUT_OFF") if pattern == "judge.cut_off" else float(vote.mode is None) for vote in mine]
-
-
-@form("judge.shortened")
-def _(run, at, pattern):
-    asked = [[vote for vote in item.votes if vote.mode != "rules" and answered(vote)] for item in judgements(run)]
-    return [float(any(vote.shortened for vote in mine)) for mine in asked if mine]
-
-
-@form("judge.disagreement")
-def _(run, at, pattern):
-    several = [each for each in judgements(run) if sum(vote.mode == run.mode for vote in each.votes) > 1]
-    return [remarked(each, "DISAGREEMENT") for each in several]
-
-
-@form(*(f"judge.dimension.<dimension>.{what}" for what in ("capped", "uncapped_mean", "capped_mean", "top_share")))
-def _(run, at, pattern):
-    name = at.name("dimension")
-    mine = [(each.uncapped[name], each.capped[name]) for each in judgements(run) if each.mode == run.mode]
-    top = run.suite["judge"]["rubric"]["scale"][1]
-    return {
-        "capped": [float(raw != after) for raw, after in mine],
-        "uncapped_mean": [raw for raw, _ in mine],
-        "capped_mean": [after for _, after in mine],
-        "top_share": [float(raw == top) for raw, _ in mine],
-    }[pattern.rpartition(".")[2]]
-
-
 def alike(text):
     """A reason without what differs from call to call."""
     return [word for word in text.replace(":", " ").split() if not re.search(r"\d", word.removeprefix("http_"))]
@@ -387,7 +327,7 @@ def why_silent(judgement):
     return judgement.message if vote is None else f"judge {vote.member}: {vote.message.partition(';')[0]}"
 
 
-@form("judge.why_failed.<n>", "inconclusive.<n>")
+@form("inconclusive.<n>")
 def _(run, at, pattern):
     reason = list(at.item)[int(at.name("n")) - 1]
     reasons = [why_silent(each) for each in judgements(run) if each.mode is None]
@@ -395,17 +335,6 @@ def _(run, at, pattern):
         failures = [each.call_result.failure for each in run.samples]
         reasons += [f"target: {each.kind} {each.message}" for each in failures if each is not None]
     return sum(alike(each) == alike(reason) for each in reasons)
-
-
-@form("judge.why_excluded.<n>")
-def _(run, at, _):
-    """The replies of these runs are empty: the first basic vote of a text broke off, or has no quotes."""
-    reason = list(at.item)[int(at.name("n")) - 1]
-    first = [
-        next(vote for vote in each.votes if vote.mode == "basic") for each in judgements(run) if each.mode == "basic"
-    ]
-    ended = "broke off" if "broke off" in reason else "no quotes"
-    return sum(("broke off" if remarked(vote, "CUT_OFF") else "no quotes") == ended for vote in first)
 
 
 @form("failure_causes.<n>")

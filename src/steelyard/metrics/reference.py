@@ -10,7 +10,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from steelyard.metrics.registry import Metric, Reported, gate_metrics, reported
+from steelyard.metrics.kinds import NO_INTERVAL
+from steelyard.metrics.registry import Level, Metric, Reported, gate_metrics, metrics, reported
 
 _MARKS = re.compile(r"(<!-- (metrics|reported): begin -->\n).*?(<!-- \2: end -->)", re.S)
 _UNITS = {"s": "seconds", "cost": "the suite's currency"}
@@ -35,7 +36,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def table() -> str:
     """Every metric of the product that a gate can name, one line each."""
     head = ("metric", "what it is", "unit", "better", "formula", "counted over")
-    return _table(head, (_row(metric) for metric in gate_metrics().values() if not metric.own))
+    return _table(head, (_row(metric) for metric in gate_metrics(judged=True).values() if not metric.own))
 
 
 def _row(metric: Metric) -> Sequence[str]:
@@ -49,6 +50,7 @@ def reported_table() -> str:
     # The three lists of samples have the same names.
     every = {(_spelled(item.name), _formula(item)): item for group in reported() for item in group}
     rows = [_reported_row(item) for item in every.values() if not item.name.startswith(_AGAIN)]
+    rows += [_plain_row(metric) for metric in metrics(judged=True).values() if not metric.gate]
     return _table(("metric", "formula", "unit", "made of", "interval"), rows)
 
 
@@ -56,6 +58,13 @@ def _reported_row(item: Reported) -> Sequence[str]:
     rows = f"{item.rows}; also of slices" if item.name.startswith("<slice>") else item.rows
     interval = "none" if item.significance.startswith("none: ") else item.significance
     return f"`{_spelled(item.name)}`", _formula(item), _UNITS.get(item.unit, item.unit), rows, interval
+
+
+def _plain_row(metric: Metric) -> Sequence[str]:
+    interval = metric.aggregate.interval_text(metric.unit, of_cells=metric.level is Level.CELL)
+    formula = metric.formula.replace(" / ", " ÷ ")
+    unit = _UNITS.get(metric.unit, metric.unit)
+    return f"`{_spelled(metric.name)}`", formula, unit, metric.rows, "none" if interval == NO_INTERVAL else interval
 
 
 def _spelled(name: str) -> str:
