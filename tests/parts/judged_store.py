@@ -55,7 +55,7 @@ def _case(number: int, chance: random.Random) -> Case:
     """Most have labels: tone by three people, overall as a range, whether it does harm."""
     people = {who: chance.choice(SCORES) if chance.random() < 0.3 else 1 + number % 5 for who in ("ann", "ben", "cy")}
     by = {who: score for who, score in people.items() if chance.random() < 0.9}
-    labels: dict[str, Any] = {"overall": {"best": 3, "allowed": [2, 4]}, "harm": number % 4 == 0}
+    labels: dict[str, Any] = {"overall": {"best": 2 + number % 3, "allowed": [2, 4]}, "harm": number % 4 == 0}
     if by:
         labels["tone"] = {"by": by}
     expected = {} if number % 10 == 9 else {"labels": labels}
@@ -126,6 +126,6 @@ def _vote(member: str, repeat: int, mode: Mode, number: int, chance: random.Rand
         raw,
         capped,
         remarks=tuple(Remark(code, "tone", f"{code}: tone 5") for code in REMARKS if chance.random() < 0.15),
-        response={"answers": answers},
+        response={"answers": answers, "weaknesses": ["too short"] * chance.choice((1, 20))},
         shortened=chance.random() < 0.2,
     )

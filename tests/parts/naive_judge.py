@@ -245,9 +245,11 @@ def _(run, pattern, name):
 
 
 def computed(figure, *columns):
-    """A figure of the rows that are known in all columns."""
+    """A figure of the rows that are known in all columns; of two columns of which one does not vary there is none."""
     rows = [row for row in zip(*columns, strict=True) if None not in row]
-    value = figure(*zip(*rows, strict=True)) if rows else None
+    sides = list(zip(*rows, strict=True))
+    varies = len(columns) == 1 or all(len(set(side)) > 1 for side in sides)
+    value = figure(*sides) if rows and varies else None
     return None if value is None or math.isnan(value) else value, len(rows), len(columns[0]) - len(rows)
 
 

@@ -74,8 +74,8 @@ class TestNothingRead:
     def test_calls_that_were_never_answered_are_not_called_unusable(self, refused):
         assert "3 unanswered (n 3 votes)" in printed(refused)
         assert "Unanswered 100.0 %" in printed(refused)
-        assert to_json(refused)["judge"]["unanswered"]["value"] == 1
-        assert to_json(refused)["judge"]["failed"]["value"] is None
+        assert to_json(refused)["figures"]["judge.unanswered"]["value"] == 1
+        assert to_json(refused)["figures"]["judge.failed"]["value"] is None
 
     def test_a_few_failures_do_not_take_the_headline(self, refused):
         suite = refused.header.suite | {"limits": {"max_inconclusive": 1.0}}

@@ -27,6 +27,7 @@ _OF_THRESHOLDS = ("text", "metric", "pattern", "subject", "operator", "threshold
 _MOST_PAIRS = 10
 _MOST_RULES = 20
 _ACROSS = "~"
+_OF_PEOPLE = ("kappa", "judge_kappa", "alpha")
 _READINGS = ("value", "verdict", "reason", "across", "broken")
 Cell = Callable[[Callable[[str], Estimate]], str]
 """From the figures of a dimension, whose names have `<dimension>` for it, to what a table says."""
@@ -85,8 +86,25 @@ def data(card: JudgeCard) -> dict[str, Any]:
         "labels": card.labels_at or None,
         "thresholds": asked,
         "complaints": encode([*card.leaks, *card.health.complaints, *card.origins]),
-        **picked(card, "leaks", "origins", "invalid", "outcomes", "n_broken", "why_failed", "examples", "health"),
+        **picked(card, "leaks", "origins", "invalid", "outcomes", "n_broken", "why_failed", "examples"),
+        "health": _health_data(card.health),
     }
+
+
+def _health_data(health: JudgeHealth) -> dict[str, Any]:
+    """Every figure by name, and the lists; several people of a dimension stand with what they come to."""
+    results: dict[str, Any] = encode(health)
+    for name, item in health.dimensions.items():
+        if item.people is not None:
+            of = {figure: health[f"people.{name}.{figure}"] for figure in (*_OF_PEOPLE, "advantage", "winning_rate")}
+            won = of["winning_rate"]
+            test = {"epsilon": item.people.epsilon, "n_people": won.n, "winning_rate": won.value}
+            results["dimensions"][name]["people"] = {
+                "names": list(item.people.names),
+                **{figure: encode(of[figure]) for figure in _OF_PEOPLE},
+                "test": test | {"advantage": encode(of["advantage"])},
+            }
+    return results
 
 
 _CONFUSIONS = "the reviewer's best score down, the judge's uncapped score across; on the diagonal the same score"

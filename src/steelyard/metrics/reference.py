@@ -29,7 +29,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def table() -> str:
     """Every metric of the product that a gate can name, one line each."""
     head = ("metric", "what it is", "unit", "better", "formula", "counted over")
-    return _table(head, (_row(metric) for metric in gate_metrics().values() if not metric.own))
+    return _table(head, (_row(metric) for metric in gate_metrics(judged=True).values() if not metric.own))
 
 
 def _row(metric: Metric) -> Sequence[str]:
@@ -40,7 +40,8 @@ def _row(metric: Metric) -> Sequence[str]:
 
 def reported_table() -> str:
     """Every metric that is only reported, one line each."""
-    some = (item for item in metrics().values() if not (item.gate or item.own or item.name.startswith(_AGAIN)))
+    every = metrics(judged=True).values()
+    some = (item for item in every if not (item.gate or item.own or item.name.startswith(_AGAIN)))
     head = ("metric", "what it is", "unit", "formula", "made of", "interval")
     return _table(head, map(_reported_row, some))
 
@@ -55,7 +56,8 @@ def spelled(metric: Metric) -> str:
 
 
 def _reported_row(metric: Metric) -> Sequence[str]:
-    rows = f"{metric.rows}; also of slices" if metric.sliced and not metric.listed else metric.rows
+    in_slices = metric.sliced and not metric.listed and metric.level in (Level.SAMPLE, Level.CELL)
+    rows = f"{metric.rows}; also of slices" if in_slices else metric.rows
     interval = metric.aggregate.interval_text(metric.unit, of_cells=metric.level is Level.CELL)
     interval = "none" if interval.startswith("none: ") else interval
     formula = metric.formula.replace(" / ", " ÷ ")
