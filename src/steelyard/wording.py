@@ -141,14 +141,14 @@ def day(timestamp: float) -> str:
     return datetime.fromtimestamp(timestamp, UTC).strftime("%Y-%m-%d")
 
 
-def cached_in_words(reused: ReusedAnswers) -> str:
+def cached_in_words(cached: int, answers: int, made: ReusedAnswers) -> str:
     """`30 of 30 answers come from the cache of 2026-01-18`, with both ends where they are of several days."""
-    answers = f"{reused.cached:,} of {reused.answers:,} answers come from the cache"
-    if reused.first is None or reused.last is None:
-        return f"{answers} (made at an unknown time)"
-    return f"{answers} of {' to '.join(dict.fromkeys(map(day, (reused.first, reused.last))))}"
+    text = f"{cached:,} of {answers:,} answers come from the cache"
+    if made.first is None or made.last is None:
+        return f"{text} (made at an unknown time)"
+    return f"{text} of {' to '.join(dict.fromkeys(map(day, (made.first, made.last))))}"
 
 
-def provider_cached_in_words(reused: ReusedAnswers) -> str:
+def provider_cached_in_words(cached: int, answers: int) -> str:
     """`5 of 30 answers come from a cache of the provider`."""
-    return f"{reused.provider_cached:,} of {reused.answers:,} answers come from a cache of the provider"
+    return f"{cached:,} of {answers:,} answers come from a cache of the provider"

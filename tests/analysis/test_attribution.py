@@ -409,7 +409,8 @@ def test_whatever_changed_the_parts_sum_to_the_whole(before, after, data):
         return
     check_sum(found)
     for portion in found.portions:
-        assert explain_portion(found, portion, traces[portion.causes]).agrees
+        rows = explain_portion(found, portion, traces[portion.causes]).contributing
+        assert sum(row.value for row in rows) == pytest.approx(portion.change.value, abs=1e-9)
         low, value, high = portion.change.low, portion.change.value, portion.change.high
         assert low is None or low <= value <= high
     assert found.portions[-1].causes[-1] is Cause.SYSTEM

@@ -143,7 +143,7 @@ def test_a_run_without_claims_has_no_confidence():
 
 def test_a_summary_holds_what_its_claims_are_worth():
     summary = summarise(columns([Made("a", 1.0)]), suite(), claims=claims([[(0.9, False)]]))
-    assert summary.confidence.overall.errors == 1
+    assert summary.overall["confidence.errors"].value == 1
 
 
 def test_the_order_of_samples_and_claims_changes_nothing():

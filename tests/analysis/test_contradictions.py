@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from parts.described import described_rubric, judge_health
-from parts.judged import judged, judged_suite, vote
-from steelyard.analysis.judge.figures import judge_figures
-from steelyard.analysis.judge.health import complaints_about, health_value
+from parts.judged import health_of, judged, judged_suite, vote
+from steelyard.analysis.judge.health import complaints_about
 from steelyard.records import Mode
 
 SAID = {"tone": 3, "overall": 3, "harm": False}
@@ -28,20 +26,19 @@ def samples() -> list:
 
 def test_the_share_is_of_votes_in_the_main_mode_with_at_least_one():
     # Main mode: a, b, c twice; of these a and one of c. The basic one and the failed one are missing.
-    rubric = described_rubric(suite())
-    assert rubric is not None
-    found = judge_figures(iter(samples()), rubric).contradictions
+    found = health_of(samples(), suite(), {})["contradictions"]
     assert (found.value, found.n, found.n_missing) == (0.5, 4, 2)
 
 
 def test_it_is_a_figure_of_the_judges_health_and_worth_a_complaint():
-    health = judge_health(samples(), suite(), {})
-    found = health_value(health, "contradictions")
+    health = health_of(samples(), suite(), {})
+    found = health["contradictions"]
     assert (found.value, found.n) == (0.5, 4)
     assert "made a complaint that the answer contradicts in 2 of 4 votes" in complaints_about(health)
 
 
 def test_without_a_check_it_is_not_available():
-    health = judge_health(samples(), suite(None), {})
-    assert health_value(health, "contradictions").value is None
+    health = health_of(samples(), suite(None), {})
+    assert health["contradictions"].value is None
+    assert "judge.contradictions" not in health.figures
     assert not any("otherwise" in told for told in health.complaints)

@@ -9,7 +9,7 @@ import pytest
 
 from parts.columns import Made, columns, suite
 from parts.described import summarise
-from steelyard.analysis.model import FailingCodes, Summary
+from steelyard.analysis.model import Summary
 from steelyard.failures import FailureCause, causes_of, failure_words
 
 SEVERITIES = {"NAME": "major", "DEATH": "critical", "THIN": "minor", "LOST": "major"}
@@ -56,13 +56,15 @@ class TestAmongFailingSamples:
             sample("d", 1.0, "LOST"),
         )
         # Three fail; a and b carry something grave. DEATH twice in one sample is one sample.
-        assert summary.failing == FailingCodes(3, 2, {"DEATH": 1, "LOST": 2})
+        failing, grave = (summary.overall.count(f"failing.{name}") for name in ("samples", "grave"))
+        assert (failing, grave) == (3, 2)
+        assert summary.overall.counts("failing.<code>.samples") == {"DEATH": 1, "LOST": 2}
 
     def test_nothing_is_said_where_all_that_is_found_weighs(self) -> None:
-        assert evaluated(sample("a", 0.0), sample("b", 1.0)).failing is None
+        assert "failing.samples" not in evaluated(sample("a", 0.0), sample("b", 1.0)).overall
 
     def test_nothing_is_said_where_nothing_fails(self) -> None:
-        assert evaluated(sample("a", 1.0, "DEATH"), sample("b", 1.0)).failing is None
+        assert "failing.samples" not in evaluated(sample("a", 1.0, "DEATH"), sample("b", 1.0)).overall
 
 
 class TestFailureWords:

@@ -7,8 +7,9 @@ from scipy import stats
 
 from parts.columns import Made, columns, suite
 from parts.described import summarise
+from parts.found import Found, found_codes
 from parts.score_ends import score_ends
-from steelyard.analysis.model import CodeFigure, Summary
+from steelyard.analysis.model import Summary
 from steelyard.stats.intervals import Estimate
 
 
@@ -16,8 +17,8 @@ def summary_of(*made: Made, **changes: object) -> Summary:
     return summarise(columns(list(made)), suite(**changes))
 
 
-def figures(*made: Made, **changes: object) -> dict[str, CodeFigure]:
-    return {figure.code: figure for figure in summary_of(*made, **changes).codes}
+def figures(*made: Made, **changes: object) -> dict[str, Found]:
+    return {found.code: found for found in found_codes(summary_of(*made, **changes))}
 
 
 def only_name(case: str, value: float, *findings: tuple[str, str, float], **changes: object) -> Made:
@@ -54,12 +55,12 @@ class TestMended:
         made = [
             Made(case, 1.0, parts={"name": 1.0, "value": 0.0}, findings=(("VALUE", "value", 1.0),)) for case in "ab"
         ]
-        (found,) = summarise(columns(made), described).codes
+        (found,) = found_codes(summarise(columns(made), described))
         assert (found.gain, found.if_fixed.value) == (0.0, 1.0)
 
     def test_an_error_that_costs_nothing_leaves_the_average_as_it_is(self) -> None:
         summary = summary_of(only_name("a", 0.6, EXTRA), only_name("b", 0.7, EXTRA, EXTRA))
-        (found,) = summary.codes
+        (found,) = found_codes(summary)
         assert (found.code, found.gain, found.if_fixed) == ("EXTRA", 0.0, summary.overall["average"])
 
     def test_an_answer_that_cannot_be_read_would_be_worth_one_at_most(self) -> None:
@@ -86,7 +87,7 @@ class TestMended:
         made = [
             Made(case, 0.475, parts={"name": 2.0, "value": 1.0}, findings=(("NAME", "name", 0.75),)) for case in "ab"
         ]
-        (found,) = summarise(columns(made), described).codes
+        (found,) = found_codes(summarise(columns(made), described))
         assert found.if_fixed.value == pytest.approx(1.0)  # 0.475 + 0.7 * 0.75
 
 

@@ -29,6 +29,10 @@ def read(case: str, score: float, tone: float, **more: object) -> Made:
 MIXED = [read("a", 0.8, 4.0), read("b", 0.4, 2.0), read("c", 1.0, 5.0, findings=(("TONE", "tone", 0.5),))]
 
 
+def modes_of(summary: Summary) -> dict[str, int]:
+    return summary.overall.counts("mode.<mode>.n")
+
+
 class TestSetAside:
     def test_another_mode_is_in_no_figure_and_counted_as_missing(self) -> None:
         overall = summary_of(MIXED, ["model", "model", "basic"]).overall
@@ -77,7 +81,11 @@ class TestSetAside:
         given = replace(columns(MIXED), mode=np.array([-1, -1, -1]), modes=[])
         plain = {key: value for key, value in judged_suite().items() if key != "judge"}
         summary = summarise(given, plain)
-        assert (summary.overall["average"].n, summary.overall.count("outcomes.excluded"), summary.modes) == (3, 0, {})
+        assert (summary.overall["average"].n, summary.overall.count("outcomes.excluded"), modes_of(summary)) == (
+            3,
+            0,
+            {},
+        )
         assert summarise(columns(MIXED), plain) == summary
 
     def test_columns_that_know_nothing_of_modes_set_nothing_aside(self) -> None:
@@ -86,18 +94,19 @@ class TestSetAside:
 
 class TestEachModeOnItsOwn:
     def test_figures_of_every_mode_the_main_one_first(self) -> None:
-        modes = summary_of(MIXED, ["model", "model", "basic"]).modes
-        assert list(modes) == ["model", "basic"]
-        assert (modes["model"].n, modes["model"].average.value) == (2, pytest.approx(0.6))
-        assert (modes["basic"].n, modes["basic"].average) == (1, Estimate(1.0, 1, 2))
-        assert modes["model"].dimensions["tone"].value == 3.0
-        assert modes["basic"].dimensions["tone"] == Estimate(5.0, 1, 2)
+        overall = summary_of(MIXED, ["model", "model", "basic"]).overall
+        assert list(overall.counts("mode.<mode>.n").items()) == [("model", 2), ("basic", 1)]
+        assert overall["mode.model.average"].value == pytest.approx(0.6)
+        assert overall["mode.basic.average"] == Estimate(1.0, 1, 2)
+        assert overall["mode.model.dimension.tone"].value == 3.0
+        assert overall["mode.basic.dimension.tone"] == Estimate(5.0, 1, 2)
 
     def test_intervals_in_points_stay_on_the_scale(self) -> None:
-        tone = summary_of(MIXED, ["model"] * 3).modes["model"].dimensions["tone"]
+        tone = summary_of(MIXED, ["model"] * 3).overall["mode.model.dimension.tone"]
         # 2, 4 and 5 or so: 11/3 -+ 4.303 * 1.5275 / sqrt(3) would be 0.13 to 7.46.
         assert (tone.low, tone.high) == pytest.approx(score_ends(11 / 3, 1.527525 / 3**0.5, 2, (1.0, 5.0)), abs=1e-5)
 
     def test_a_failed_judge_is_in_no_mode(self) -> None:
-        modes = summary_of([*MIXED[:2], Made("d", None, "judge_failed")], ["model", "model", None]).modes
-        assert (list(modes), modes["model"].average.n_missing) == (["model"], 1)
+        summary = summary_of([*MIXED[:2], Made("d", None, "judge_failed")], ["model", "model", None])
+        assert modes_of(summary) == {"model": 2}
+        assert summary.overall["mode.model.average"].n_missing == 1

@@ -6,6 +6,7 @@ import pytest
 
 from parts.columns import Made, columns, suite
 from parts.described import summarise
+from parts.found import gains
 from steelyard.analysis.model import Summary
 
 
@@ -92,7 +93,7 @@ class TestPatterns:
     def test_no_more_than_twenty_are_kept_and_the_rest_is_counted(self) -> None:
         made = [bad(f"{c}-{i}", "name", category=f"c{c}") for c in range(30) for i in range(2)]
         summary = summary_of(made)
-        assert (len(summary.patterns), summary.n_patterns) == (20, 30)
+        assert (len(summary.patterns), summary.overall.count("patterns")) == (20, 30)
 
     def test_failed_calls_are_no_pattern(self) -> None:
         made = [Made(f"t{i}", None, "target_failed", category="x", difficulty="d") for i in range(5)]
@@ -105,16 +106,16 @@ class TestPriorities:
         described = suite()
         described["components"][0]["weight"], described["components"][1]["weight"] = 90.0, 10.0
         made = [Made(f"c{i}", 0.9 + 0.1 * 0.619, parts={"name": 1.0, "value": 0.619}) for i in range(50)]
-        (priority,) = summarise(columns(made), described).priorities
+        summary = summarise(columns(made), described)
+        (priority,) = summary.priorities
         assert priority.sentence == "Improve value (average 61.9 %, n 50): worth up to +3.8 points"
-        assert priority.gain == pytest.approx(0.0381)
-        assert (priority.component, priority.average.n) == ("value", 50)
+        assert gains(summary) == pytest.approx([0.0381])
+        assert (priority.component, summary.overall["score.value.points"].n) == ("value", 50)
 
     def test_weights_are_renormalised_in_each_sample(self) -> None:
         # a: name weighs 70 of 100 and lacks 0.5: 0.35. b: name is all that was scored and lacks 0.5: 0.5.
         made = [Made("a", 0.65, parts={"name": 0.5, "value": 1.0}), Made("b", 0.5, parts={"name": 0.5, "value": None})]
-        (priority,) = summary_of(made).priorities
-        assert priority.gain == pytest.approx((0.35 + 0.5) / 2)
+        assert gains(summary_of(made)) == pytest.approx([(0.35 + 0.5) / 2])
 
     def test_fixing_everything_is_worth_exactly_what_is_lacking(self) -> None:
         made = [
@@ -125,7 +126,7 @@ class TestPriorities:
         ]
         summary = summary_of(made)
         assert summary.overall["average"].value is not None
-        assert sum(each.gain for each in summary.priorities) == pytest.approx(1 - summary.overall["average"].value)
+        assert sum(gains(summary)) == pytest.approx(1 - summary.overall["average"].value)
 
     def test_the_largest_gain_comes_first_and_format_is_a_line_of_its_own(self) -> None:
         made = [Made(f"c{i}", 0.7 + 0.3 * 0.5, parts={"name": 1.0, "value": 0.5}) for i in range(7)]

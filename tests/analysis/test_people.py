@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from parts.described import judge_health
-from parts.judged import judged_suite, scored
+from parts.judged import health_of, judged_suite, scored
 from parts.looped import for_every
 from steelyard.analysis.judge.model import people_beside
 from steelyard.stats.agreement import (
@@ -152,8 +151,8 @@ class TestTheCeiling:
         }
         samples = [scored(f"c{i}", int(judge[i])) for i in range(N)]
         suite = judged_suite()
-        health = judge_health(iter(samples), suite | {"judge": suite["judge"] | {"epsilon": 0.1}}, labels)
+        health = health_of(samples, suite | {"judge": suite["judge"] | {"epsilon": 0.1}}, labels)
         found = health.dimensions["tone"].people
         assert found.names == ("p0", "p1", "p2", "p3")
-        assert (found.test.winning_rate, found.test.epsilon) == (0.5, 0.1)
+        assert (health["people.tone.winning_rate"].value, found.epsilon) == (0.5, 0.1)
         assert health.dimensions["overall"].people is None

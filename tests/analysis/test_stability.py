@@ -31,6 +31,21 @@ def one_cell(*repeats):
     return compared({"a": list(repeats)}, BOTH).stability.cells[0]
 
 
+def of_run(summary):
+    """Presence, and how alike spans are."""
+    return summary.overall["stability.presence"], summary.overall["stability.span"]
+
+
+def n_of_run(summary):
+    """Cases behind presence, those that are missing, and all that were to be compared."""
+    presence, _ = of_run(summary)
+    return presence.n, presence.n_missing, summary.overall.count("stability.cells.all")
+
+
+def comparisons(summary):
+    return {what: item.value for what, item in summary.overall.each("stability.comparisons.<what>").items()}
+
+
 class TestByHand:
     def test_every_pair_of_repeats_is_compared(self):
         found = one_cell(
@@ -59,22 +74,24 @@ class TestByHand:
         assert found.fields["span"].value == pytest.approx((1 + 0 + 1) / 3, abs=1e-11)
 
     def test_repeats_without_items_have_nothing_to_compare(self):
-        found = compared({"a": [[], [], []]}, BOTH).stability
-        assert (found.presence, found.fields["span"]) == (Estimate(None, 0, 1), Estimate(None, 0, 1))
-        assert (found.cells[0].presence, found.cells[0].runs) == (Estimate(None, 0), 3)
-        assert found.comparisons == {"presence": 0, "span": 0, "level": 0}
+        found = compared({"a": [[], [], []]}, BOTH)
+        assert of_run(found) == (Estimate(None, 0, 1), Estimate(None, 0, 1))
+        cell = found.stability.cells[0]
+        assert (cell.presence, cell.runs) == (Estimate(None, 0), 3)
+        assert comparisons(found) == {"presence": 0, "span": 0, "level": 0}
 
     def test_one_repeat_alone_has_nothing_to_compare(self):
-        found = compared({"a": [[item("x")]]}, BOTH).stability
-        assert (found.presence.value, found.cells[0].presence) == (None, Estimate(None, 0))
+        found = compared({"a": [[item("x")]]}, BOTH)
+        assert (of_run(found)[0].value, found.stability.cells[0].presence) == (None, Estimate(None, 0))
 
     def test_an_item_that_came_once_has_presence_and_no_fields(self):
         found = one_cell([item("x")], [])
         assert (found.presence, found.fields["level"]) == (Estimate(0.0, 1), Estimate(None, 0))
 
     def test_items_without_a_key_are_compared_with_each_other_and_counted(self):
-        found = compared({"a": [[item("", [0, 2])], [item("", [0, 2]), item("x")]]}, BOTH).stability
-        assert (found.keyless, found.cells[0].fields["span"].value) == (2, 1.0)
+        found = compared({"a": [[item("", [0, 2])], [item("", [0, 2]), item("x")]]}, BOTH)
+        assert found.overall["stability.items.keyless"].value == 2
+        assert found.stability.cells[0].fields["span"].value == 1.0
 
     def test_the_seed_s_reading_of_a_share(self):
         shares = (None, 1.0, 0.999, 0.8, 0.799, 0.6, 0.599, 0.0)
@@ -86,14 +103,15 @@ class TestByHand:
 class TestOverCells:
     def test_the_run_s_figure_is_the_mean_of_its_cells_with_an_interval_over_them(self):
         half, more = [[item("x"), item("y")], [item("x")]], [[item("x"), item("y")], [item("x"), item("y"), item("z")]]
-        found = compared({"a": half, "b": more, "c": half, "d": more, "e": [[], []]}, BOTH).stability
+        found = compared({"a": half, "b": more, "c": half, "d": more, "e": [[], []]}, BOTH)
         # Cells 1/2, 2/3, 1/2 and 2/3, mean 7/12, each 1/12 off: standard deviation sqrt(4/144 / 3). e has nothing.
         expected = (7 / 12, 4, 1, *score_ends(7 / 12, (4 / 144 / 3) ** 0.5 / 4**0.5, 3))
-        presence = found.presence
+        presence, _ = of_run(found)
         assert (presence.value, presence.n, presence.n_missing, presence.low, presence.high) == pytest.approx(expected)
-        assert found.comparisons == {"presence": 10, "span": 6, "level": 6}
+        assert comparisons(found) == {"presence": 10, "span": 6, "level": 6}
         # What both repeats have is the same in all of them, whatever only one of them has.
-        assert (found.fields["level"].value, found.fields["level"].n) == (1.0, 4)
+        level = found.overall["stability.level"]
+        assert (level.value, level.n) == (1.0, 4)
 
     def test_answers_that_could_not_be_read_are_missing_repeats(self):
         found = compared({"a": [[item("x")], None, [item("x")]]}, BOTH).stability.cells[0]
@@ -107,17 +125,17 @@ class TestOverCells:
     def test_a_case_whose_answers_are_to_have_no_items_is_in_no_figure(self):
         # Read and scored, and yet without items: a case that expects an error.
         made = [Made(case, 1.0, repeat=repeat) for case in "ab" for repeat in (0, 1)]
-        found = compared({"a": [[item("x")], [item("x")]], "b": [None, None]}, BOTH, made).stability
-        assert ([each.case_id for each in found.cells], found.n_cells) == (["a"], 1)
-        assert (found.presence.n, found.presence.n_missing) == (1, 0)
+        found = compared({"a": [[item("x")], [item("x")]], "b": [None, None]}, BOTH, made)
+        assert [each.case_id for each in found.stability.cells] == ["a"]
+        assert n_of_run(found) == (1, 0, 1)
 
     def test_a_case_without_an_answer_that_could_be_read_is_missing(self):
-        found = compared({"a": [[item("x")], [item("x")]], "b": [None, None]}, BOTH).stability
-        assert (found.presence.n, found.presence.n_missing, found.n_cells) == (1, 1, 2)
+        found = compared({"a": [[item("x")], [item("x")]], "b": [None, None]}, BOTH)
+        assert n_of_run(found) == (1, 1, 2)
 
     def test_cells_that_never_came_are_missing(self):
-        found = compared({"a": [[item("x")], [item("x")]]}, BOTH, n_planned=6).stability
-        assert (found.presence.n, found.presence.n_missing, found.n_cells) == (1, 2, 3)
+        found = compared({"a": [[item("x")], [item("x")]]}, BOTH, n_planned=6)
+        assert n_of_run(found) == (1, 2, 3)
 
     def test_a_suite_that_compares_nothing_has_no_figures(self):
         made = columns([Made("a", 1.0)])

@@ -320,7 +320,7 @@ class TestCalls:
 
     def test_failures_are_tallied(self) -> None:
         made = [Made(f"c{i}", None, "target_failed", failure="timeout" if i else "refused") for i in range(3)]
-        assert summary_of(*made).failures == {"timeout": 2, "refused": 1}
+        assert summary_of(*made).overall.counts("failures.<kind>") == {"timeout": 2, "refused": 1}
 
 
 def test_a_summary_is_plain_data() -> None:

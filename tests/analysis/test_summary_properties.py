@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from parts.columns import Made, columns, suite
 from parts.described import summarise
+from parts.found import found_codes
 from parts.lengths import examples
 from steelyard.analysis.model import Slice, Summary
 
@@ -182,14 +183,14 @@ def test_the_bands_of_a_slice_add_up_to_one(made: list[Made]) -> None:
 @given(samples())
 def test_fixing_a_code_never_lowers_the_average_and_never_lifts_it_above_one(made: list[Made]) -> None:
     summary = summarise(columns(made), described())
-    assert {figure.code: figure.count for figure in summary.codes} == summary.overall.counts("findings.<code>")
-    for figure in summary.codes:
-        average, mended = summary.overall["average"], figure.if_fixed
+    assert {found.code: found.count for found in found_codes(summary)} == summary.overall.counts("findings.<code>")
+    for found in found_codes(summary):
+        average, mended = summary.overall["average"], found.if_fixed
         assert average.value is not None
         assert mended.value is not None
         assert average.value - 1e-12 <= mended.value <= 1
         assert (mended.n, mended.n_missing) == (average.n, average.n_missing)
-        assert figure.gain == pytest.approx(mended.value - average.value)
+        assert found.gain == pytest.approx(mended.value - average.value)
 
 
 @settings(FAST, max_examples=examples(20))

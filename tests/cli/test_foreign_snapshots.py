@@ -7,6 +7,7 @@ from contextlib import closing
 import pytest
 
 from parts.command import invoke
+from parts.counts import of_judge
 from parts.judge_server import judge_server
 from parts.judged_suite import chat_judge, verdict, write_judged
 from steelyard.exchange import imports
@@ -76,7 +77,7 @@ def test_a_foreign_snapshot_is_scored_by_the_suite_and_reported_as_any_run(run_i
     report = json.loads(run_in("report", "LAST", "--json"))
     # Clarity 5 and 3 on 1 to 5: 1 and 0.5.
     assert (report["figures"]["average"]["value"], report["figures"]["average"]["n"]) == (0.75, 2)
-    assert report["judge"]["steps"] == {"recorded": 2}
+    assert of_judge(report, "step") == {"recorded": 2}
     assert report["run"]["options"]["imported"]["file"] == "d.json"
     # What is only kept to be written again is in the store and not in the report.
     assert "original" not in report["run"]["options"]
@@ -145,8 +146,8 @@ def test_an_old_file_is_not_last_and_says_so(run_in, tmp_path):
 def test_rules_bind_what_was_judged_elsewhere(run_in, tmp_path):
     run_in("import", diary(tmp_path / "d.json", [{"day": "mon", "text": "Too short.", "clarity": 5}]), "--suite", "my")
     report = json.loads(run_in("report", "LAST", "--json"))
-    figures = report["judge"]["dimensions"]["clarity"]
-    assert (figures["uncapped_mean"]["value"], figures["capped_mean"]["value"]) == (5, 2)
+    means = [report["figures"][f"judge.dimension.clarity.{name}"]["value"] for name in ("uncapped_mean", "capped_mean")]
+    assert means == [5, 2]
 
 
 def test_a_run_is_written_in_the_suites_own_format(run_in, tmp_path):

@@ -39,9 +39,9 @@ def test_a_run_can_be_judged_by_a_model_at_an_address(run_in, tmp_path):
         # 4 texts, 3 times each.
         assert [request["model"] for request in server.requests] == ["m-2"] * 12
     assert report["judge"]["mode"] == "model"
-    assert report["judge"]["n_votes"] == 12
+    assert report["figures"]["judge.votes"]["value"] == 12
     assert report["judge"]["spending"]["calls"] == 12
-    assert report["judge"]["dimensions"]["clarity"]["capped_mean"]["value"] == 4
+    assert report["figures"]["judge.dimension.clarity.capped_mean"]["value"] == 4
 
 
 def test_the_key_of_a_judge_comes_from_the_environment(run_in, tmp_path, monkeypatch):
@@ -67,7 +67,7 @@ def test_rescoring_calls_no_judge(run_in, tmp_path):
         assert len(server.requests) == 4
         report = json.loads(run_in("rescore", "--json"))
         assert len(server.requests) == 4
-    assert report["judge"]["dimensions"]["clarity"]["capped_mean"]["value"] == 4
+    assert report["figures"]["judge.dimension.clarity.capped_mean"]["value"] == 4
     assert report["run"]["rescored_from"]
 
 
@@ -90,7 +90,7 @@ def test_judging_again_tells_the_cost_and_needs_a_yes(run_in, tmp_path):
         report = json.loads(run_in("rescore", "--judge-again", "--yes", *judged_by(server), "--json", code=1))
         assert len(server.requests) == 4
     assert report["judge"]["mode"] == "model"
-    assert report["judge"]["dimensions"]["clarity"]["uncapped_mean"]["value"] == 2
+    assert report["figures"]["judge.dimension.clarity.uncapped_mean"]["value"] == 2
     assert any(note.startswith("judged again: the answers of run numbers-") for note in report["disclosures"])
 
 
@@ -177,7 +177,7 @@ def test_a_recorded_run_is_checked_without_a_call(run_in, tmp_path):
     assert data["format"] == "steelyard.judge/1"
     assert data["verdict"] == "FAIL"
     assert [each["verdict"] for each in data["thresholds"]] == ["FAIL", "FAIL", "AMBIGUOUS"]
-    top = data["health"]["dimensions"]["clarity"]["top_share"]
+    top = data["health"]["figures"]["judge.top_share.clarity"]
     assert (top["value"], top["n"]) == (1.0, 4)
     told = run_in("judge", "check", path, "--run", "LAST", "--judge", "model", "--repeats", 2, code=2)
     assert "leave out --judge, --repeats, or leave out --run" in told

@@ -80,7 +80,7 @@ def test_a_score_is_believed_only_with_a_quote_from_a_passage(report):
 
 
 def test_a_quote_that_stands_nowhere_is_made_up(report):
-    assert report["judge"]["made_up_quotes"]["value"] == 0.25
+    assert report["figures"]["judge.made_up_quotes"]["value"] == 0.25
 
 
 @pytest.mark.usefixtures("report")

@@ -108,7 +108,7 @@ def test_readings_of_only_scores_are_excluded_from_every_mean(store, tmp_path):
     average = summary.overall["average"]
     # Three times 3 of 1..5; the 5 of the fourth is in no mean but its own.
     assert (average.value, average.n, average.n_missing) == (0.5, 3, 1)
-    assert summary.modes["basic"].average.value == 1.0
+    assert summary.overall["mode.basic.average"].value == 1.0
 
 
 def test_an_empty_answer_is_never_judged(store, tmp_path):

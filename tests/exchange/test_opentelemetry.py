@@ -110,7 +110,7 @@ def test_spans_of_every_form_are_cases_with_recorded_answers(traced):
     assert report["figures"]["pass_rate"]["value"] == 2 / 3
     assert outcomes_in(report) == {"scored": 3, "target_failed": 1}
     assert report["figures"]["tokens.in"]["value"] == 33
-    assert report["failures"] == {"500": 1}
+    assert report["figures"]["failures.500"]["value"] == 1
     snapshot = traced / "run.json"
     invoke("export", "LAST", snapshot, "--store", traced / "runs.db")
     cases = json.loads(snapshot.read_text())["cases"]
@@ -137,7 +137,7 @@ def test_a_span_without_output_is_a_failed_call_and_not_left_out(tmp_path):
     (tmp_path / "suite.yaml").write_text(SUITE)
     report = json.loads(invoke("run", tmp_path, "--store", tmp_path / "runs.db", "--json"))
     assert outcomes_in(report) == {"scored": 1, "target_failed": 1}
-    assert report["failures"] == {"no_output": 1}
+    assert report["figures"]["failures.no_output"]["value"] == 1
 
 
 def test_scores_are_events_of_the_semantic_conventions(traced):

@@ -89,10 +89,10 @@ def test_one_that_breaks_off_every_time_is_a_basic_reading_and_counted(store, tm
     assert (ballot.mode, ballot.step, ballot.uncapped["clarity"]) == (Mode.BASIC, "basic", 4)
     assert ballot.message.startswith(BROKE_OFF)
     assert [remark.code for remark in ballot.remarks] == ["CUT_OFF", "CUT_OFF"]
-    share = build_report(store, header).summary.judge.cut_off
+    share = build_report(store, header).summary.overall["judge.cut_off"]
     assert (share.value, share.n) == (1.0, 2)
     card = build_card(store, header, load_suite(path).judge)
-    assert (card.health.itself.cut_off.value, card.health.itself.cut_off.n) == (1.0, 2)
+    assert (card.health["cut_off"].value, card.health["cut_off"].n) == (1.0, 2)
     assert "broke off at the limit of tokens in 2 of 2 votes" in card.health.complaints
     assert card.examples["CUT_OFF"][0].message == f"CUT_OFF: {BROKE_OFF}"
 
@@ -110,8 +110,8 @@ def test_one_that_breaks_off_before_its_scores_gave_an_answer_that_cannot_be_use
     with judge_server(cut_off('{"reasons": ["It is sh')) as server:
         header, (sample,) = run(write_judged(tmp_path / "s", n=1, **chat_judge(server)), store)
     assert sample.outcome is Outcome.JUDGE_FAILED
-    judged = build_report(store, header).summary.judge
-    assert (judged.failed.value, judged.unanswered.value, judged.cut_off.value) == (1.0, 0.0, 1.0)
+    run_figures = build_report(store, header).summary.overall
+    assert [run_figures[f"judge.{name}"].value for name in ("failed", "unanswered", "cut_off")] == [1.0, 0.0, 1.0]
 
 
 def chat_suite(folder, server, **more):

@@ -161,7 +161,8 @@ def test_it_is_compared_unless_it_is_a_mean_of_ratios(suite, ran):
     (found,) = json.loads(
         invoke("compare", "LAST~1", "LAST", "--explain", "long_answers", "--json", "--store", ran, code=0)
     )["explained"]
-    assert found["agrees"]
+    assert found["a"] == found["b"]
+    assert found["a"]["n"] == len(found["contributing"])
 
 
 def test_without_its_code_an_ended_run_has_the_values_that_were_stored_with_it(suite, ran):

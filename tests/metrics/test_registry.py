@@ -12,24 +12,29 @@ import pytest
 
 from parts.command import invoke
 from parts.described import summarise_stored
+from parts.judged_store import put_judged
 from parts.mixed_run import put_mixed
 from parts.rich_run import put_rich
 from steelyard.analysis.compare.compare import compare
 from steelyard.analysis.compare.pairing import read_run
-from steelyard.decide.gates import evaluate
+from steelyard.decide.gates import evaluate, evaluate_gates
+from steelyard.metrics.expression_checks import check_judge_threshold
+from steelyard.metrics.expressions import parse_judge_threshold
 from steelyard.metrics.kinds import Aggregate
-from steelyard.metrics.reference import written
+from steelyard.metrics.reference import table, written
 from steelyard.metrics.registry import (
     Compared,
     Contributions,
     Metric,
     find,
+    metrics,
     register,
     unregister,
 )
 from steelyard.metrics.samples import latency_quantile
 from steelyard.records import Verdict
 from steelyard.store.sql import open_store
+from steelyard.suite.models import SuiteModel
 
 TIMES = ("Calls", "First byte", "Sent late by")
 PAGE = Path(__file__).parents[2] / "docs/reference/metrics.md"
@@ -138,14 +143,26 @@ def test_a_metric_of_a_new_kind_is_added_in_one_place(store, tmp_path, registere
     assert change[0].a.value is not None
 
 
+def run_as_written(name):
+    """A file that docs/extending.md shows, run as it is written there."""
+    page = (PAGE.parents[1] / "extending.md").read_text(encoding="utf-8")
+    (code,) = re.findall(rf"```python test={name}\n(.*?)```", page, re.S)
+    exec(code, {})
+
+
 @pytest.fixture
 def geometric():
-    """The metric of a new kind that docs/extending.md shows, run as it is written there."""
-    page = (PAGE.parents[1] / "extending.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"```python test=geometric\n(.*?)```", page, re.S)
-    exec(code, {})
+    run_as_written("geometric")
     yield
     unregister("typical_time")
+
+
+@pytest.fixture
+def long_reasons():
+    metrics(judged=True)
+    run_as_written("long_reasons")
+    yield
+    unregister("judge.long_reasons")
 
 
 @pytest.mark.usefixtures("geometric")
@@ -166,6 +183,33 @@ def test_a_metric_with_an_aggregate_of_a_new_kind_is_the_one_file_that_the_docs_
     assert (gate.metric, gate.verdict) == ("typical_time", Verdict.AMBIGUOUS)
     assert change[0].difference.value == pytest.approx(change[0].b.value - change[0].a.value)
     assert change[0].p is None
+
+
+@pytest.mark.usefixtures("long_reasons")
+def test_a_metric_of_a_judge_is_the_one_file_that_the_docs_show(tmp_path):
+    opened = open_store(str(tmp_path / "judged.db"))
+    header = put_judged(opened)
+    votes = [vote for sample, _ in opened.samples(header.id) for vote in sample.judgement.votes]
+    given = [len(" ".join(vote.response["weaknesses"]).split()) for vote in votes if vote.mode == "model"]
+    share = pytest.approx(sum(n > 30 for n in given) / len(given))
+    summary = summarise_stored(opened, header.id, header.suite)
+    assert (summary.overall["judge.long_reasons"].value, summary.overall["judge.long_reasons"].n) == (share, len(given))
+    # A threshold on the judge, and a gate of the suite.
+    (limit,) = evaluate_gates([parse_judge_threshold("long_reasons <= 5 %")], summary)
+    (gate,) = evaluate(["judge.long_reasons <= 5 %"], summary)
+    assert (limit.verdict, gate.verdict) == (Verdict.FAIL, Verdict.FAIL)
+    judge = SuiteModel.from_data(header.suite).judge
+    silent = judge.model_copy(update={"reasons": None})
+    assert check_judge_threshold(parse_judge_threshold("long_reasons <= 5 %"), judge) is None
+    assert "no number of reasons" in check_judge_threshold(parse_judge_threshold("long_reasons <= 5 %"), silent)
+    opened.close()
+    path = tmp_path / "judged.db"
+    report = json.loads(invoke("report", header.id, "--json", "--store", path))
+    assert report["figures"]["judge.long_reasons"]["value"] == share
+    told = invoke("report", header.id, "--explain", "judge.long_reasons", "--json", "--store", path)
+    (explained,) = json.loads(told)["explained"]
+    assert (explained["n_contributing"], explained["figure"]["value"]) == (len(given), share)
+    assert "| `judge.long_reasons` | votes with long reasons | share | lower |" in table()
 
 
 def test_a_name_is_found_by_its_parts_and_a_literal_one_wins():

@@ -63,5 +63,7 @@ def points(result):
 def contributing(*asked, code):
     """What stands behind parts of the change, by metric; every one is what its readings come to."""
     found = json.loads(invoke("compare", "LAST~1", "LAST", "--explain", *asked, "--json", code=code))["explained"]
-    assert all(each["agrees"] for each in found)
+    for each in found:
+        added = sum(row["value"] for row in each["contributing"])
+        assert each["figure"]["value"] == pytest.approx(added, abs=1e-9)
     return {each["metric"]: each for each in found}

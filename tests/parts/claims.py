@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from parts.columns import Made, columns, suite
-from parts.described import Table, confidence_figures
-from steelyard.analysis.calibration import ConfidenceFigures
+from parts.described import Table, confidence_figures, summarise
+from steelyard.analysis.calibration import ConfidenceFigures, ConfidenceTexts
 from steelyard.store.base import ClaimColumns
+from steelyard.store.figures import Figure
 
 Claim = tuple[float | None, bool] | tuple[float | None, bool, str]
 
@@ -35,6 +36,14 @@ def analysed(by_sample: list[list[Claim]], made: list[Made] | None = None, **rul
     found = confidence_figures(claims(by_sample), Table(columns(made), described), described)
     assert found is not None
     return found
+
+
+def summarised(by_sample: list[list[Claim]]) -> tuple[ConfidenceTexts, list[Figure]]:
+    """What a summary has of claims, each list being those of a sample of a case of its own: texts, and figures."""
+    made = [Made(f"case-{i:04d}", 1.0) for i in range(len(by_sample))]
+    found = summarise(columns(made), suite(), claims=claims(by_sample))
+    assert found.confidence is not None
+    return found.confidence, [row for row in found.figures.rows() if row.name.startswith("confidence.")]
 
 
 def alone(*groups: tuple[float, int, int]) -> list[list[Claim]]:

@@ -25,3 +25,8 @@ def findings_in(data):
     """How many findings of each code there are."""
     counts = _counts(data, "findings.")
     return {code: n for code, n in counts.items() if not code.endswith((".rate", ".samples")) and code != "total"}
+
+
+def of_judge(data, kind):
+    """How many votes of a judge have each mode, step or remark."""
+    return {name: n for name, n in _counts(data, f"judge.{kind}.").items() if not name.endswith(".rate")}

@@ -8,7 +8,7 @@ from typing import Any
 
 from steelyard.analysis import confidence, findings, summary
 from steelyard.analysis import summary as summaries
-from steelyard.analysis.judge import health, votes
+from steelyard.analysis.judge import rubric
 from steelyard.decide import gates
 from steelyard.metrics import own, table
 from steelyard.suite.models import SuiteModel
@@ -30,8 +30,7 @@ def _is_suite(given: Any) -> bool:
 
 summarise = _described(summaries.summarise)
 summarise_stored = _described(summary.summarise_stored)
-judge_health = _described(health.judge_health)
-described_rubric = _described(votes.described_rubric)
+described_rubric = _described(rubric.described_rubric)
 confidence_figures = _described(confidence.confidence_figures)
 top_confusions = _described(findings.top_confusions)
 check_on_run = _described(gates.check_on_run)

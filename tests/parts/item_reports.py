@@ -10,7 +10,7 @@ from typing import Any
 from parts import reports
 from parts.reports import HOSTILE, detail, group, header, hostile_report, line
 from parts.slices import a_summary, changed, with_slices
-from steelyard.analysis.model import BestVariant, CodeFigure, Difference, Repeated
+from steelyard.analysis.model import BestVariant, FoundCode, Repeated
 from steelyard.decide.gates import Decision, GateResult, VariantDecision
 from steelyard.metrics.figures import Slice
 from steelyard.records import Finding, Mark, Verdict
@@ -150,21 +150,26 @@ def items_report(folder: Path | None = None, places: tuple[str, ...] = ("one.jpg
     found = {"MISS": n, "EXTRA": n, "TEXT": n, "FORMAT": 1}
     overall = changed(
         part("", "", n, 0.5, findings=found, finding_rates=rates, finding_samples=found),
+        if_fixed={
+            "MISS": Estimate(0.75, n, 0, 0.65, 0.85),
+            "TEXT": Estimate(0.75, n, 0, 0.65, 0.85),
+            "FORMAT": Estimate(0.5 + 0.5 / n, n, 0, 0.4, 0.65),
+        },
+        gains={"MISS": Estimate(0.25, n), "TEXT": Estimate(0.25, n), "FORMAT": Estimate(0.5 / n, n)},
         repeated={VALID: Repeated(n // 3, 0, 0)},
     )
     third = {"findings": {"MISS": each, "EXTRA": each}, "finding_rates": {"MISS": Estimate(1.0, each)}}
     slices = {"variant": [part("variant", name, each, 0.5 + i / 100, **third) for i, name in enumerate(variants)]}
-    now = overall["average"]
-    codes = [
-        CodeFigure("MISS", n, rates["MISS"], Estimate(0.75, n, 0, 0.65, 0.85), 0.25),
-        CodeFigure("TEXT", n, rates["TEXT"], Estimate(0.75, n, 0, 0.65, 0.85), 0.25),
-        CodeFigure("FORMAT", 1, rates["FORMAT"], Estimate(0.5 + 0.5 / n, n, 0, 0.4, 0.65), 0.5 / n, at_most=True),
-        CodeFigure("EXTRA", n, rates["EXTRA"], now, 0.0),
-    ]
+    overall = changed(
+        overall,
+        if_fixed={**overall.each("if_fixed.<code>"), "EXTRA": overall["average"]},
+        gains={**overall.each("gain.<code>"), "EXTRA": Estimate(0.0, n)},
+    )
+    codes = [FoundCode("MISS"), FoundCode("TEXT"), FoundCode("FORMAT", at_most=True), FoundCode("EXTRA")]
     best = BestVariant(
         None,
         "step-by-step",
-        (Difference("step-by-step", "plain", Estimate(0.02, 2, 0, -0.1, 0.14), 0.9),),
+        ("plain",),
         "cannot tell which variant is best: step-by-step leads with 52.0 %, plain is 2.0 points lower (2 cases)",
     )
     by_variant = tuple(
@@ -217,10 +222,17 @@ def hostile_items_report(folder: Path | None = None, places: tuple[str, ...] = (
         findings={everything: 1},
         measures={everything: {everything: ratio}},
     )
-    overall = changed(report.summary.overall, measures={everything: {everything: ratio}})
+    overall = changed(
+        report.summary.overall,
+        measures={everything: {everything: ratio}},
+        findings={everything: 300},
+        finding_rates={everything: some},
+        if_fixed={everything: some},
+        gains={everything: Estimate(0.1, 1)},
+    )
     summary = replace(
         with_slices(report.summary, overall, variant=[part_of_it]),
-        codes=[CodeFigure(everything, 300, some, some, 0.1)],
+        codes=[FoundCode(everything)],
         best_variant=BestVariant(None, everything, (), everything),
     )
     suite = SUITE | {

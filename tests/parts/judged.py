@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
+from parts.columns import Made, columns
+from steelyard.analysis.judge.corrected import LabelColumns, RunLabels
+from steelyard.analysis.judge.health import judge_health
+from steelyard.analysis.judge.model import JudgeHealth
+from steelyard.metrics.run_data import RunData
 from steelyard.records import Judgement, Mode, Outcome, Remark, Vote
-from steelyard.store.base import JudgedSample
+from steelyard.store.base import JudgedSample, Spending
+from steelyard.suite.models import SuiteModel
 
 RULE = "when structure.coverage < 90 % then tone <= 4"
 
@@ -119,3 +129,33 @@ def scored(case: str, tone: float, overall: float | None = None, *, harm: bool =
     """A sample with one reading in the main mode."""
     raw = {"tone": tone, "overall": tone if overall is None else overall, "harm": harm}
     return judged(case, vote(raw), **more)
+
+
+def judged_run(
+    samples: Iterable[JudgedSample], suite: SuiteModel | dict[str, Any], labels: Mapping[str, Any]
+) -> tuple[RunData, RunLabels]:
+    """A run of these samples, whose cases have these labels."""
+    suite = SuiteModel.from_data(suite) if isinstance(suite, dict) else suite
+    seen: Counter[str] = Counter()
+    every = []
+    for sample in samples:
+        every.append(replace(sample, repeat=seen[sample.case_id]))
+        seen[sample.case_id] += 1
+    made = columns([Made(item.case_id, 1.0, outcome=item.outcome.value, repeat=item.repeat) for item in every])
+    made.passed = np.array([-1 if item.passed is None else int(item.passed) for item in every], dtype=int)
+    made.variants = [""]
+    made.variant = np.zeros(len(every), dtype=int)
+    data = RunData(made, suite)
+    data.judged, data.case_labels = lambda: iter(every), labels
+    return data, RunLabels(labels, [(item.case_id, "", item.repeat) for item in every if item.labelled])
+
+
+def health_of(
+    samples: Iterable[JudgedSample],
+    suite: SuiteModel | dict[str, Any],
+    labels: Mapping[str, Any],
+    spending: Spending | None = None,
+) -> JudgeHealth:
+    """How far the judge of such a run can be trusted."""
+    data, run_labels = judged_run(samples, suite, labels)
+    return judge_health(data, LabelColumns(run_labels, data).check().corrected, spending)

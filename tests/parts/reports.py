@@ -185,18 +185,12 @@ def rich_report(**changes: Any) -> Report:
             Priority(
                 "Improve place (average 61.9 %, n 46): worth up to +7.6 points",
                 "place",
-                Estimate(0.619, 46, 4, 0.49, 0.74),
-                0.076,
             ),
             Priority(
                 "Improve name (average 87.1 %, n 49): worth up to +9.0 points",
                 "name",
-                Estimate(0.871, 49, 1, 0.80, 0.93),
-                0.0903,
             ),
         ],
-        failures={"timeout": 1},
-        steps={"whole": 44, "fenced": 4},
         method="shares: Wilson; means: bootstrap over cases, 2,000 resamples, seed 0",
     )
     decision = Decision(
@@ -278,7 +272,7 @@ def inconclusive_report() -> Report:
     )
     return Report(
         header(n_planned=2, verdict=Verdict.INVALID),
-        a_summary("score >= 75 %", overall, failures={"timeout": 2}),
+        a_summary("score >= 75 %", changed(overall, failures={"timeout": 2})),
         Decision(Verdict.INVALID, ("100.0 % inconclusive is above 5 %",), (gate,)),
         details=[detail(sample, answer=None, scores=[]) for sample in lines],
         n_samples=2,
@@ -326,7 +320,7 @@ def variants_report() -> Report:
     }
     return Report(
         header(n_planned=8, suite=SUITE | {"variants": ["short", "long"], "repeats": 2}, verdict=Verdict.AMBIGUOUS),
-        a_summary("score >= 75 %", overall, slices, repeats=2, failures={"judge_unreadable": 1}),
+        a_summary("score >= 75 %", changed(overall, failures={"judge_unreadable": 1}), slices, repeats=2),
         Decision(Verdict.AMBIGUOUS, ("the run is suspect",)),
         details=details,
         n_samples=8,
@@ -363,14 +357,14 @@ def hostile_report() -> Report:
         bands={everything: some},
         components={everything: some},
         findings={everything: 1},
+        failures={everything: 1},
     )
     summary = a_summary(
         "score >= 75 %",
         overall,
         {"category": [group("category", everything, some, some)], "tag": [group("tag", everything, some, some)]},
         [Pattern(everything, 2, (everything,))],
-        [Priority(everything, everything, some, 0.1)],
-        failures={everything: 1},
+        [Priority(everything, everything)],
         method=everything,
     )
     gate = GateResult(everything, everything, some, 0.9, ">=", Verdict.FAIL, everything, unit="share")

@@ -23,6 +23,10 @@ _PATTERNS = {
     "cost": "cost.{}",
     "measures": "score.<component>.<measure>",
     "metrics": "{}",
+    "failures": "failures.<kind>",
+    "gains": "gain.<code>",
+    "if_fixed": "if_fixed.<code>",
+    "failing": "failing.<code>.samples",
 }
 
 

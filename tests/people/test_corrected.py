@@ -158,7 +158,7 @@ def test_it_is_explained(folder):
     invoke("run", "suite.yaml")
     label(folder, split(12, 16, 0, 14), PRECISION)
     data = json.loads(invoke("report", "LAST", "--explain", "pass_rate.corrected", "--json"))["explained"][0]
-    assert data["computed"]["value"] == pytest.approx(data["reported"]["value"])
+    assert data["figure"]["value"] == pytest.approx(data["inputs"]["passed"] / data["inputs"]["n"])
     noted = {item["why"]: item["count"] for item in data["noted"]}
     assert noted == {"labelled: passes": 12, "labelled: does not pass": 18}
 

@@ -176,13 +176,7 @@ def test_the_heat_map_says_nothing_to_compare_instead_of_a_share():
 
 
 def test_what_is_nearly_always_the_same_does_not_read_as_always():
-    figures = StabilityFigures(
-        "key",
-        {},
-        Estimate(0.9999, 1),
-        cells=(CellStability("one", "", 100, 0, Estimate(0.9999, 4_950)),),
-        n_cells=1,
-    )
+    figures = StabilityFigures("key", {}, (CellStability("one", "", 100, 0, Estimate(0.9999, 4_950)),))
     (value,) = charts_of(summary(stability=figures))[0].spec["data"]["values"]
     assert value["message"] == ">99.9 % (n 4,950)"
 

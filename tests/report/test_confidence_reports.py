@@ -10,19 +10,25 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from parts.claims import alone, analysed
+from parts.claims import alone, summarised
 from parts.reports import HOSTILE, rich_report
 from parts.views import print_report, squeezed, to_html, to_json, to_markdown
 from steelyard import Suite
 from steelyard.records import Claim
 from steelyard.report import confidence
-from steelyard.report.confidence import drawing, specification
+from steelyard.report.confidence import diagram, drawing, specification
 from steelyard.scoring.base import Reading, Scorer
 
 
 def with_claims(claims):
     report = rich_report()
-    return replace(report, summary=replace(report.summary, confidence=analysed(claims)))
+    texts, rows = summarised(claims)
+    figures = report.summary.figures.replaced(rows)
+    return replace(report, summary=replace(report.summary, confidence=texts, figures=figures))
+
+
+def drawn(report):
+    return diagram(report.summary.confidence, report.summary.overall)
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +70,8 @@ def test_a_run_without_claims_says_nothing_of_confidence():
 
 
 def test_too_few_claims_are_said_to_be_too_few():
-    facts = dict(confidence.confidence(with_claims(alone((0.9, 3, 1))).summary.confidence))
+    summary = with_claims(alone((0.9, 3, 1))).summary
+    facts = dict(confidence.confidence(summary.confidence, summary.overall))
     assert facts["Threshold by rule"].startswith("none: not enough data: fewer than 10 claims in high (4)")
     assert facts["Best threshold"].startswith("none: not enough data: 3 right and 1 wrong claims")
     assert facts["Widest gap"] == "n/a undefined n 0, 4 missing"
@@ -77,23 +84,28 @@ def test_markdown_has_the_buckets_in_sight_and_the_rest_folded(report):
 
 
 def test_json_has_every_figure_with_its_n_and_the_chart(report):
-    found = json.loads(json.dumps(to_json(report), allow_nan=False))["confidence"]
-    overall = found["overall"]
-    assert (overall["n"], overall["n_missing"], overall["errors"], overall["n_bins"]) == (105, 2, 51, 10)
-    assert [(each["name"], each["errors"], each["error_rate"]["n"]) for each in overall["buckets"]] == [
+    data = json.loads(json.dumps(to_json(report), allow_nan=False))
+    found = data["confidence"]
+    figures = {name.removeprefix("confidence."): figure for name, figure in data["figures"].items()}
+    assert (figures["claims"]["n"], figures["claims"]["n_missing"], figures["errors"]["value"]) == (105, 2, 51)
+    assert found["n_bins"] == 10
+    assert [
+        (name, figures[f"bucket.{name}.errors"]["value"], figures[f"bucket.{name}.error_rate"]["n"])
+        for name in (each["name"] for each in found["buckets"])
+    ] == [
         ("high", 5, 35),
         ("medium", 10, 30),
         ("low", 36, 40),
     ]
-    assert overall["raised"]["threshold"] == 0.6
-    assert overall["best"]["split"]["wrong_dropped"] == 36
-    assert found["unusable"] == {"no confidence": 1, "above 1": 1}
+    assert figures["raised.threshold"]["value"] == 0.6
+    assert figures["best.wrong_dropped"]["value"] == 36
+    assert (figures["unusable.no confidence"]["value"], figures["unusable.above 1"]["value"]) == (1, 1)
     assert list(found["labels"]) == ["role", "kind"]
-    assert found["chart"] == specification(report.summary.confidence.overall.calibration)
+    assert found["chart"] == specification(drawn(report), 10)
 
 
 def test_the_chart_is_plain_data_of_the_bins_that_hold_claims(report):
-    chart = json.loads(json.dumps(specification(report.summary.confidence.overall.calibration), allow_nan=False))
+    chart = json.loads(json.dumps(specification(drawn(report), 10), allow_nan=False))
     assert [(each["bin"], each["n"], each["confidence"]) for each in chart["data"]["values"]] == [
         ("0.3-0.4", 40, 0.3),
         ("0.7-0.8", 30, 0.7),
@@ -105,7 +117,7 @@ def test_the_chart_is_plain_data_of_the_bins_that_hold_claims(report):
 
 def test_the_page_draws_the_reliability_diagram(report):
     page = to_html(report)
-    svg = str(drawing(report.summary.confidence.overall.calibration))
+    svg = str(drawing(drawn(report)))
     assert svg in page
     root = ET.fromstring(svg)
     dots = root.findall("circle")
@@ -118,7 +130,7 @@ def test_the_page_draws_the_reliability_diagram(report):
 
 def test_a_run_of_unusable_claims_draws_nothing():
     report = with_claims([[(None, True)]])
-    assert drawing(report.summary.confidence.overall.calibration) == ""
+    assert drawing(drawn(report)) == ""
     assert '<svg class="reliability"' not in to_html(report)
 
 
@@ -153,11 +165,11 @@ def test_a_whole_run_keeps_its_claims_and_reports_them(tmp_path):
         folder=tmp_path,
     )
     run = suite.run(str(tmp_path / "runs.db"))
-    overall = run.summary.confidence.overall
-    assert [(each.name, each.errors, each.error_rate.n) for each in overall.buckets] == [
-        ("upper", 0, 12),
-        ("lower", 10, 12),
-    ]
-    assert overall.raised.threshold == 0.5
-    assert overall.best.threshold.value == 0.9
+    overall = run.summary.overall
+    assert [each.name for each in run.summary.confidence.buckets] == ["upper", "lower"]
+    for name, errors in (("upper", 0), ("lower", 10)):
+        assert overall[f"confidence.bucket.{name}.errors"].value == errors
+        assert overall[f"confidence.bucket.{name}.error_rate"].n == 12
+    assert overall["confidence.raised.threshold"].value == 0.5
+    assert overall["confidence.best.threshold"].value == 0.9
     assert run.header.suite["confidence"]["buckets"][0] == {"name": "upper", "at_least": 0.5}

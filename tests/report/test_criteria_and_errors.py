@@ -12,7 +12,7 @@ from rich.console import Console
 from parts import item_reports, reports
 from parts.slices import a_summary, changed, with_slices
 from parts.views import decision_to_json, print_decision, print_report, to_json, to_markdown
-from steelyard.analysis.model import CodeFigure
+from steelyard.analysis.model import FoundCode
 from steelyard.decide.gates import Scope, evaluate_criteria
 from steelyard.records import Verdict
 from steelyard.report import findings, gates, groups
@@ -52,11 +52,13 @@ def test_codes_come_in_the_order_of_the_summary():
 
 
 def test_what_fixing_is_worth_is_n_a_where_nobody_knows():
-    report = with_codes(CodeFigure("OLD", 3, Estimate(0.1, 10, 2), Estimate(None, 0, 12), 0.0))
+    report = with_codes(FoundCode("OLD"))
+    overall = changed(report.summary.overall, findings={"OLD": 3}, finding_rates={"OLD": Estimate(0.1, 10, 2)})
+    report = replace(report, summary=with_slices(report.summary, overall))
     assert findings.errors(report).rows == [
         ("OLD", "3", "1 (10.0 %)", "10, 2 missing", "50.0 % -> n/a", "undefined", "n/a")
     ]
-    assert to_json(report)["codes"][0]["gain"] is None
+    assert "gain.OLD" not in to_json(report)["figures"]
 
 
 def test_a_run_without_findings_has_no_table_of_errors():
@@ -67,15 +69,17 @@ def test_a_run_without_findings_has_no_table_of_errors():
 
 
 def test_json_has_the_definition_the_slices_and_the_items_behind_each_count():
-    codes = {each["code"]: each for each in to_json(item_reports.items_report())["codes"]}
+    data = to_json(item_reports.items_report())
+    codes = {each["code"]: each for each in data["codes"]}
     missed = codes["MISS"]
     assert missed["about"] == "An item that is there and not in the answer."
-    assert [(each["factor"], each["name"], each["count"]) for each in missed["slices"]] == [
-        ("variant", "plain", 6),
-        ("variant", "with-boxes", 6),
-        ("variant", "step-by-step", 6),
+    variants = data["slices"]["variant"]
+    assert [(each["name"], each["figures"]["findings.MISS"]["value"]) for each in variants] == [
+        ("plain", 6),
+        ("with-boxes", 6),
+        ("step-by-step", 6),
     ]
-    assert missed["slices"][0]["samples"]["n"] == 6
+    assert variants[0]["figures"]["findings.MISS.rate"]["n"] == 6
     assert (missed["n_items"], len(missed["items"])) == (18, 18)
     assert missed["items"][0] == {
         "case_id": "one",
@@ -211,7 +215,7 @@ def test_json_has_the_criteria_of_the_run_and_of_every_variant():
     assert [each["variant"] for each in data["by_variant"]] == ["plain", "with-boxes", "step-by-step"]
     assert data["by_variant"][1]["criteria"][1]["verdict"] == "FAIL"
     best = to_json(item_reports.items_report())["best_variant"]
-    assert (best["best"], best["leader"], best["differences"][0]["difference"]["n"]) == (None, "step-by-step", 2)
+    assert (best["best"], best["leader"], best["others"]) == (None, "step-by-step", ["plain"])
     json.dumps(data, allow_nan=False)
 
 

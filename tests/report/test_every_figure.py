@@ -1,4 +1,4 @@
-"""Every figure of a report has a name that `--explain` takes, and is what its samples come to."""
+"""Every figure of a report has a name that `--explain` takes."""
 
 from __future__ import annotations
 
@@ -9,46 +9,44 @@ from dataclasses import replace
 import pytest
 
 from parts.command import invoke
+from parts.recomputed import every_figure
 from parts.rich_run import RICH, put_rich
 from parts.views import to_json
+from steelyard.analysis.stored import summary_of
 from steelyard.errors import UsageError
 from steelyard.metrics.expressions import asked_metric, split_sides
+from steelyard.metrics.registry import metrics
 from steelyard.metrics.table import MISSING
 from steelyard.records import RunState
 from steelyard.report.build import build_report
-from steelyard.report.explain import (
-    data_of,
-    explain_report,
-    find_figures,
-    find_metric,
-    gate_figures,
-    own_figures,
-    spelled,
-)
+from steelyard.report.explain import data_of, explain_report, find_figures, find_metric, listed_figure, spelled
 from steelyard.store.sql import open_store
 
-OF_AN_ESTIMATE = ("", ".value", ".n", ".n_missing", ".low", ".high", ".numerator", ".denominator", ".mean_of")
 NOT_FIGURES = {
     r"run\..*": "copied from the run's header",
     r"charts\[.*": "the same figures once more, with the sizes of a drawing",
     r"confidence\.chart\..*": "the same figures once more, with the sizes of a drawing",
-    r"(gates\[\d+\]|by_variant\[\d+\]\.criteria\[\d+\])\.threshold": "written in the suite",
-    r"extra\.scales\..*": "written in the suite",
+    r"(gates\[\d+\]|by_variant\[\d+\]\.criteria\[\d+\])\..*": "what was decided, and on which number",
     r"confidence\.utility\..*": "written in the suite",
-    r"confidence\..*\.(buckets|bins)\[\d+\]\.(low|high)": "the bounds of what is counted, written in the suite",
-    r"confidence\..*\.n_bins": "written in the suite",
-    r"confidence\..*\.calibration\.widest": "the number of a bin; confidence.mce says it among its inputs",
-    r"latency\.bars\[\d+\]\.(low|high)": "the bounds of what is counted; latency.bar.1 says them in its formula",
-    r"checks\.cells\[\d+\]\.checks\[\d+\]\.(low|high)": "the range that the case asks for",
-    r"passes\.bounds\..*": "the range of pass_all.K or flaky_rate, whose own places have a name",
     r"repeats": "how often the plan asks each case",
     r"n_shown": "how many rows this report has",
+    r"n_samples": "`samples`, which says how many `samples` could hold",
+    r"codes\[\d+\]\.n_items": "how many findings `items` could hold",
     r"(samples|worst|slowest)\[\d+\]\.repeat": "which repeat a row is of",
     r"samples\[\d+\]\.(input|expected|read|scores|findings|n_findings|marks|judgement|answer)\b.*": "one sample as it "
     "was recorded: nothing is put together",
     r"codes\[\d+\]\.items\[\d+\]\..*": "one finding as it was recorded: nothing is put together",
 }
 """Numbers of a report that need no explanation, and why."""
+NAMED_ROWS = {
+    r"patterns\[(\d+)\]\.count": "pattern.{}",
+    r"patterns\[(\d+)\]\.n_cases": "pattern.{}.cases",
+    r"patterns\[(\d+)\]\.n": "pattern.{}.n",
+    r"confusions\[(\d+)\]\.count": "confusion.{}",
+    r"confusions\[(\d+)\]\.samples": "confusion.{}.samples",
+    r"failure_causes\[(\d+)\]\.count": "failure_causes.{}",
+}
+"""Places of lists whose entries are numbered, and the name of a row there, which counts from 1."""
 
 
 @pytest.fixture(scope="module")
@@ -79,13 +77,13 @@ def rows(stored):
 
 
 @pytest.fixture(scope="module")
-def own(report, rows):
-    return list(own_figures(report, rows))
-
-
-@pytest.fixture(scope="module")
-def traced(own):
-    return [each.explained(spelled(each.names)) for each in own]
+def every(report, rows):
+    """Every figure of the run with what it is spelled as: its metric, its names and its slice."""
+    found = every_figure(rows, report.summary, metrics(judged=True))
+    return {
+        spelled(((part.factor, part.name) if part.factor else ()) + metric.steps(names)): (metric, names, part)
+        for metric, names, part in found
+    }
 
 
 def numbers(value, place=""):
@@ -100,44 +98,63 @@ def numbers(value, place=""):
         yield from numbers(each, f"{place}[{at}]")
 
 
-def test_every_number_of_a_report_is_a_named_figure_or_needs_no_name(report, rows, shown, own):
-    places = [*(each.place for each in own), *(place for _, place in gate_figures(report, rows))]
-    named = {place + end for place in places for end in OF_AN_ESTIMATE}
+def test_every_number_of_a_report_is_a_named_figure_or_needs_no_name(report, rows, shown, every):
+    # Numbers of lists are those of figures, by some name.
+    values = {
+        round(figure.value, 9)
+        for metric, names, part in every.values()
+        if (figure := listed_figure(rows, metric, names, part) if metric.listed else part[metric.filled(names)]).value
+        is not None
+    }
     other = [re.compile(pattern) for pattern in NOT_FIGURES]
-    unnamed = [place for place in shown if place not in named and not any(each.fullmatch(place) for each in other)]
+    of_lists = {place: value for place, value in shown.items() if not place.startswith(("figures.", "slices."))}
+    unnamed = [
+        place
+        for place, value in of_lists.items()
+        if place.rpartition(".")[2] in ("value", "count", "score", "latency")
+        and round(value, 9) not in values
+        and not any(each.fullmatch(place) for each in other)
+    ]
     assert unnamed == []
     unused = [each.pattern for each in other if not any(each.fullmatch(place) for place in shown)]
     assert unused == []
 
 
-def test_every_kind_of_figure_is_in_the_report_that_is_walked(own):
-    heads = {each.names[2] if each.names[2:3] == ("case",) else each.names[0] for each in own}
+def test_entries_of_lists_are_named_by_their_number(report, rows, shown):
+    named = [
+        (shown[place], pattern.format(int(found[1]) + 1))
+        for place in shown
+        for form, pattern in NAMED_ROWS.items()
+        if (found := re.fullmatch(form, place))
+    ]
+    assert len(named) > 60
+    for value, name in named:
+        ((metric, names, part),) = find_figures(name, report.header, rows, report.summary)
+        assert listed_figure(rows, metric, names, part).value == value, name
+    reasons = list(report.why_inconclusive.values())
+    found = find_figures("inconclusive.*", report.header, rows, report.summary)
+    assert [listed_figure(rows, *one).value for one in found] == reasons
+
+
+def test_every_kind_of_figure_is_there(every):
+    heads = {metric.parts[0] for metric, _, _ in every.values()}
     assert heads >= {
-        *("samples", "outcomes", "repeated", "failures", "steps", "inconclusive", "category"),
+        *("samples", "outcomes", "repeated", "failures", "steps", "inconclusive", "first_failures", "reused"),
         *("gain", "if_fixed", "findings", "failing", "confusion", "section", "pattern", "patterns"),
         *("judge", "mode", "confidence", "cases", "checks", "check", "case", "latency", "stability", "best"),
     }
+    assert len(every) > 3_000
 
 
-def test_every_figure_is_what_its_samples_come_to(traced):
-    assert [(each.metric, each.reported, each.computed) for each in traced if not each.agrees] == []
-    assert len(traced) > 2_000
-
-
-def test_every_figure_stands_where_it_says(shown, own):
-    def there(figure):
-        return shown.get(figure.place, shown.get(f"{figure.place}.value"))
-
-    told = [(each.place, there(each), getattr(each.reported, "value", each.reported)) for each in own]
-    assert [row for row in told if row[1] != row[2]] == []
-
-
-def test_names_are_read_as_they_are_spelled_and_no_gate_has_them(own):
-    for names in {each.names for each in own}:
-        text = spelled(names)
-        assert tuple(split_sides(f"{text} >= 0", "", "")[0]) == names
-        with pytest.raises(ValueError, match="metric"):
-            asked_metric(text)
+def test_names_are_read_as_they_are_spelled_and_gates_have_some_of_them(report, every):
+    for text, (metric, names, part) in every.items():
+        steps = ((part.factor, part.name) if part.factor else ()) + metric.steps(names)
+        assert tuple(split_sides(f"{text} >= 0", "", "")[0]) == steps
+        if metric.gate:
+            find_metric(text, report.header, report.summary)
+        else:
+            with pytest.raises(ValueError, match="metric"):
+                asked_metric(text)
 
 
 @pytest.mark.parametrize("name", ["plain", "a.b", 'say "so"', "it's", """it's "so""", '"', "\"'", ">= 1", "two words"])
@@ -145,21 +162,15 @@ def test_any_name_is_read_as_it_is_spelled(name):
     assert split_sides(f"{spelled(('case', name, 'n'))} >= 0", "", "")[0] == ["case", name, "n"]
 
 
-def test_what_a_gate_can_name_has_the_name_of_its_metric(report, rows):
-    for names in {names for names, _ in gate_figures(report, rows)}:
-        find_metric(spelled(names), report.header, report.summary)
-
-
 def test_a_run_without_samples_has_names_and_nothing_behind_them(stored):
     store, header, _ = stored
     empty = replace(header, id="empty-1", suite=RICH | {"n_planned": 5}, state=RunState.RUNNING, created_at=2.0)
     store.create_run(empty)
-    bare, rows = build_report(store, empty), data_of(store, empty)
-    found = [each.explained(spelled(each.names)) for each in own_figures(bare, rows)]
-    assert [each.metric for each in found if not each.agrees] == []
-    assert next(each.computed.value for each in found if each.metric == "outcomes.planned") == 5.0
-    for names in {names for names, _ in gate_figures(bare, rows)}:
-        find_metric(spelled(names), empty, bare.summary)
+    data, summary = data_of(store, empty), summary_of(store, empty)
+    found = {spelled(metric.steps(names)) for metric, names, _ in every_figure(data, summary, metrics(judged=True))}
+    assert {"average", "samples", "outcomes.planned"} <= found
+    (planned,) = explain_report(store, empty, "outcomes.planned")
+    assert (planned.figure.value, planned.contributing) == (5.0, ())
 
 
 @pytest.mark.parametrize(
@@ -169,6 +180,10 @@ def test_a_run_without_samples_has_names_and_nothing_behind_them(stored):
         ("confusion.1", ["confusion.1"]),
         ("case.case-03.clean", ["variant.plain.case.case-03.clean", "variant.long.case.case-03.clean"]),
         ("variant.long.case.case-03.latency.max", ["variant.long.case.case-03.latency.max"]),
+        (
+            "case.case-03.repeat.2.latency",
+            [f"variant.{name}.case.case-03.repeat.2.latency" for name in ("plain", "long")],
+        ),
         ("tag.*.outcomes.malformed", [f"tag.{tag}.outcomes.malformed" for tag in ("every", "old", "odd")]),
         ("confidence.label.'b.c'.brier", ['confidence.label."b.c".brier']),
         (
@@ -177,9 +192,9 @@ def test_a_run_without_samples_has_names_and_nothing_behind_them(stored):
         ),
     ],
 )
-def test_a_figure_is_found_by_its_name(report, rows, asked, names):
-    found = find_figures(report, rows, asked, ValueError())
-    assert [spelled(each.names) for each in found] == names
+def test_a_figure_is_found_by_its_name(stored, asked, names):
+    store, header, _ = stored
+    assert [each.metric for each in explain_report(store, header, asked)] == names
 
 
 def test_figures_of_gates_and_others_may_be_asked_for_together(stored):
@@ -192,7 +207,6 @@ def test_figures_of_gates_and_others_may_be_asked_for_together(stored):
         "category.(none).average",
         "confusion.1",
     ]
-    assert all(each.agrees for each in found)
 
 
 @pytest.mark.parametrize(
@@ -200,38 +214,40 @@ def test_figures_of_gates_and_others_may_be_asked_for_together(stored):
     [
         ("confidence.brie", "did you mean confidence.brier?"),
         ("judge.step.strickt", "did you mean judge.step.strict?"),
-        ("pattern.999", "it has: pattern.1, pattern.1.cases"),
+        ("pattern.999", "it has: pattern.1, pattern.2"),
+        ("case.nobody.clean", "this run has no such figure"),
         ("excellence", "--explain list names every figure of this run"),
         ("case..clean", "a name is missing"),
     ],
 )
-def test_a_figure_that_is_not_there_names_those_that_are(report, rows, asked, message):
-    with pytest.raises(ValueError, match="metric") as unknown:
-        asked_metric(asked)
+def test_a_figure_that_is_not_there_names_those_that_are(stored, asked, message):
+    store, header, _ = stored
     with pytest.raises(UsageError) as error:
-        find_figures(report, rows, asked, unknown.value)
+        explain_report(store, header, asked)
     assert message in str(error.value)
 
 
-def explained(traced, metric):
-    return next(each for each in traced if each.metric == metric)
-
-
-def test_a_gain_lists_what_rises_most_first_and_says_what_is_left_out(traced, stored):
+def explained(stored, metric):
     store, header, _ = stored
-    found = explained(traced, "gain.NAME")
+    (found,) = explain_report(store, header, metric)
+    return found
+
+
+def test_a_gain_lists_what_rises_most_first_and_says_what_is_left_out(stored):
+    store, header, _ = stored
+    found = explained(stored, "gain.NAME")
     rises = [each.value for each in found.contributing]
     assert rises == sorted(rises, reverse=True)
-    assert sum(rises) / len(rises) == pytest.approx(found.reported.value)
+    assert sum(rises) / len(rises) == pytest.approx(found.figure.value)
     outcomes = [sample.outcome.value for sample, _ in store.samples(header.id)]
     left_out = {each.why: each.count for each in found.excluded}
     assert left_out["the target failed: inconclusive"] == outcomes.count("target_failed")
     assert left_out[MISSING] == header.n_planned - len(outcomes)
 
 
-def test_a_calibration_lists_claims_and_counts_those_without_a_confidence(traced, stored):
+def test_a_calibration_lists_claims_and_counts_those_without_a_confidence(stored):
     store, header, _ = stored
-    found = explained(traced, "confidence.ece")
+    found = explained(stored, "confidence.ece")
     claims = [
         claim.confidence
         for sample, _ in store.samples(header.id)
@@ -240,27 +256,34 @@ def test_a_calibration_lists_claims_and_counts_those_without_a_confidence(traced
     ]
     assert {each.why: each.count for each in found.excluded}["no confidence"] == claims.count(None)
     assert found.of == "claims"
-    assert (
-        len(found.contributing) == found.reported.n == len([each for each in claims if each is not None and each <= 1])
-    )
+    usable = [each for each in claims if each is not None and each <= 1]
+    assert len(found.contributing) == found.figure.n == len(usable)
 
 
-def test_a_share_of_votes_lists_the_votes(traced, stored):
+def test_a_share_of_votes_lists_the_votes(stored):
     store, header, _ = stored
-    found = explained(traced, "judge.unanswered")
+    found = explained(stored, "judge.unanswered")
     judged = [sample.judgement for sample, _ in store.samples(header.id) if sample.judgement is not None]
-    assert found.reported.n == len(found.contributing) == sum(max(1, len(each.votes)) for each in judged)
+    assert found.figure.n == len(found.contributing) == sum(max(1, len(each.votes)) for each in judged)
     assert found.contributing[0].value == 1.0
 
 
-def test_the_score_of_a_sample_is_named_by_its_repeat_counted_from_1(traced):
-    named = [(each, re.search(r"\.repeat\.(\d+)\.(?:score|latency)$", each.metric)) for each in traced]
-    repeats = {(int(found[1]), row.repeat) for each, found in named if found for row in each.contributing}
-    assert repeats == {(1, 0), (2, 1), (3, 2), (4, 3)}
+@pytest.mark.parametrize("number", [1, 2, 3, 4])
+def test_the_time_of_a_sample_is_named_by_its_repeat_counted_from_1(stored, number):
+    store, header, _ = stored
+    found = explain_report(store, header, f"case.*.repeat.{number}.latency")
+    assert len(found) > 20
+    assert [[row.repeat for row in each.contributing] for each in found] == [[number - 1]] * len(found)
 
 
-def test_a_pattern_lists_the_samples_of_its_sentence(traced, report):
-    found, pattern = explained(traced, "pattern.1"), report.summary.patterns[0]
+def test_a_section_names_its_findings_with_their_places(stored):
+    found = explained(stored, "section.'v1.0'")
+    assert found.contributing[0].value > 0
+    assert " at " in found.contributing[0].detail
+
+
+def test_a_pattern_lists_the_samples_of_its_sentence(stored, report):
+    found, pattern = explained(stored, "pattern.1"), report.summary.patterns[0]
     assert found.how == pattern.sentence
     assert sum(each.value for each in found.contributing) == pattern.count
     assert len(found.contributing) == pattern.n
@@ -271,8 +294,13 @@ def test_the_names_of_all_figures_can_be_listed(stored):
     _, _, path = stored
     assert "confidence.label.*.brier" in invoke("report", "rich-1", "--explain", "list", "--store", path)
     listed = json.loads(invoke("report", "rich-1", "--explain", "list", "--store", path, "--json"))
-    places = {each["name"]: each["place"] for each in listed["figures"]}
-    assert places["average"] == "overall.average"
-    assert places["case.*.latency.max"] == "latency.cells[*].spread.max"
-    assert places["gain.NAME"].endswith(".gain")
+    about = {each["name"]: each["about"] for each in listed["figures"]}
+    assert about["average"] == "mean score; a malformed answer counts as 0"
+    assert {
+        "case.*.latency.max",
+        "case.*.repeat.*.score",
+        "pattern.*",
+        "gain.NAME",
+        "judge.why_failed.*",
+    } <= about.keys()
     assert "lists no sample" in invoke("report", "rich-1", "--explain", "list", "--limit", 3, "--store", path, code=2)

@@ -10,8 +10,9 @@ from parts.columns import Made
 from parts.compared import compared
 from parts.running import run
 from parts.views import to_html, to_json, to_markdown
-from steelyard.analysis.findings import SectionFigure, section_figures, top_confusions
+from steelyard.analysis.findings import top_confusions
 from steelyard.loading.load import load_suite
+from steelyard.metrics.figures import run_figures
 from steelyard.report.build import build_report
 from steelyard.report.findings import confusions, sections
 from steelyard.report.groups import measured
@@ -68,7 +69,9 @@ def reported(tmp_path_factory):
 def test_what_was_found_in_a_sample_without_a_reading_is_not_counted():
     made = [Made("a", 1.0, findings=("X",)), Made("b", None, "judge_failed", findings=("X",))]
     run = compared(made, sections=["main"] * 2, confusions=[("c.x", "d.y")] * 2)
-    assert section_figures(run.table, run.columns) == [SectionFigure("main", 1, 1, {"X": 1})]
+    overall = run_figures(run.data).slice()
+    assert (overall.counts("section.<section>"), overall.count("section.main.samples")) == ({"main": 1}, 1)
+    assert overall.counts("section.<section>.<code>", "main") == {"X": 1}
     (confused,) = top_confusions(run.table, run.suite, run.contents)
     assert (confused.code, confused.count, confused.samples) == ("X", 1, 1)
 
@@ -119,7 +122,8 @@ def test_macro_figures_stand_among_the_measures_and_decide_a_gate(reported):
 def test_every_view_shows_them(reported):
     data = to_json(reported)
     assert data["confusions"][0] == {"code": "WRONG", "expected": "c.x", "got": "d.y", "count": 3, "samples": 2}
-    assert data["sections"][0]["codes"] == {"WRONG": 2, "MISSED": 1}
+    codes = {name: data["figures"][f"section.NOTES.{name}"]["value"] for name in ("WRONG", "MISSED")}
+    assert codes == {"WRONG": 2, "MISSED": 1}
     assert data["figures"]["score.spots.macro_f1"]["mean_of"] == 2
     for page in (to_html(reported), to_markdown(reported)):
         assert "Top confusions" in page

@@ -7,14 +7,11 @@ from PIL import Image
 
 from parts import comparisons, item_reports, reports
 from parts.chart_figures import some_checks, some_latency, some_stability
-from parts.described import judge_health
 from parts.histories import keep, made_run
-from parts.judged import judged_suite, scored
+from parts.judged import health_of, judged_suite, scored
 from parts.photos import photo_bytes
 from parts.views import card_to_html, to_html
-from steelyard.analysis.judge.health import check_health
-from steelyard.judge_checks.build import Example, JudgeCard
-from steelyard.metrics.expressions import parse_judge_threshold
+from steelyard.judge_checks.build import Example, JudgeCard, check_health
 from steelyard.report import wording
 from steelyard.report.compare import blocks
 from steelyard.report.render import html
@@ -285,9 +282,8 @@ def hostile_card():
     samples = [scored(f"c{k}", 1 + k % 5) for k in range(8)]
     labels = {f"c{k}": {"tone": Label(3, 2, 4), "overall": Label(3, 3, 3), "harm": False} for k in range(8)}
     everything = " ".join(reports.HOSTILE).replace("\ud800", "")
-    health = replace(judge_health(samples, suite, labels), complaints=(everything,))
-    asked = [parse_judge_threshold("agreement.tone.kappa >= 0.6")]
-    checks = tuple(zip(asked, check_health(health, asked), strict=True))
+    health = replace(health_of(samples, suite, labels), complaints=(everything,))
+    checks = check_health(health, ["agreement.tone.kappa >= 0.6"])
     examples = {"MADE_UP_QUOTE": [Example(everything, everything, everything)]}
     return JudgeCard(reports.header(suite=suite, suite_name=everything), health, checks, examples=examples)
 

@@ -8,12 +8,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from parts.described import judge_health
-from parts.judged import judged, judged_suite, scored, vote
+from parts.judged import health_of, judged, judged_suite, scored, vote
 from parts.reports import header
 from parts.views import Shown, card_to_html, card_to_json, card_to_markdown, print_card, squeezed
-from steelyard.analysis.judge.health import check_health
-from steelyard.judge_checks.build import Example, JudgeCard
+from steelyard.judge_checks.build import Example, JudgeCard, check_health
 from steelyard.judge_checks.card import (
     agreement,
     all_tables,
@@ -24,7 +22,6 @@ from steelyard.judge_checks.card import (
     standing,
     thresholds,
 )
-from steelyard.metrics.expressions import parse_judge_threshold
 from steelyard.records import Mode, Verdict
 from steelyard.report.document import Section
 from steelyard.store.base import Spending
@@ -42,9 +39,8 @@ def card(samples=None, labels=None, asked=ASKED, **changes):
         samples = [scored(f"c{k}", 5 if k == 2 else 3, harm=k == 2, passed=k == 2) for k in range(4)]
     labels = {f"c{k}": RIGHT for k in range(4)} if labels is None else labels
     suite = judged_suite()
-    health = judge_health(samples, suite, labels, changes.pop("spending", None))
-    limits = [parse_judge_threshold(text) for text in asked]
-    checks = tuple(zip(limits, check_health(health, limits), strict=True))
+    health = health_of(samples, suite, labels, changes.pop("spending", None))
+    checks = check_health(health, asked)
     found = JudgeCard(header(suite=suite, n_planned=len(samples)), health, checks, labels_at="expected.labels")
     return replace(found, outcomes={"scored": len(samples)}, **changes)
 
@@ -225,7 +221,7 @@ def test_the_card_fits_80_columns_whatever_it_holds():
     samples = [judged(f"c{k}", vote(raw)) for k, raw in enumerate(said)] + [judged("c99", vote(None))]
     labels = {f"c{k}": dict.fromkeys(names, Label(3, 2, 4)) | {"harm": True} for k in (*range(40), 99)}
     suite = judged_suite(weights=weights)
-    found = replace(card(), health=judge_health(samples, suite, labels), header=header(suite=suite, n_planned=41))
+    found = replace(card(), health=health_of(samples, suite, labels), header=header(suite=suite, n_planned=41))
     text = printed(found)
     assert max(map(len, text.splitlines())) <= 80
     # Names are never squeezed into a few columns by the figures beside them.
@@ -243,11 +239,11 @@ def test_the_card_has_a_section_for_all_that_it_looks_at():
 def test_the_data_holds_everything():
     data = card_to_json(card())
     assert data["verdict"] == "AMBIGUOUS"
-    assert data["thresholds"][1]["estimate"] == pytest.approx(
+    assert data["thresholds"][1]["value"] == pytest.approx(
         {"value": 0.25, "n": 4, "n_missing": 0, "low": 0.0456, "high": 0.6994, "constant": False, "at_least": False},
         abs=1e-4,
     )
-    assert data["health"]["dimensions"]["tone"]["agreement"]["confusion"]["counts"][2] == [0, 0, 3, 0, 1]
+    assert data["health"]["dimensions"]["tone"]["confusion"]["counts"][2] == [0, 0, 3, 0, 1]
     assert data["judge"]["rubric"]["scale"] == [1, 5]
     page = (Path(__file__).parents[2] / "docs" / "reference" / "reports.md").read_text(encoding="utf-8")
     documented = set(re.findall(r"`(\w+)`", page.partition("## The report card")[2].partition("\n## ")[0]))

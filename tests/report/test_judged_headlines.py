@@ -12,9 +12,9 @@ from parts import running as weighing
 from parts.judge_server import judge_server
 from parts.judged_suite import chat_judge, verdict, write_judged
 from parts.loopback import error
-from parts.slices import with_slices
+from parts.slices import changed, with_slices
 from parts.views import card_to_json, card_to_markdown, print_card, print_report, to_html, to_json, to_markdown
-from steelyard.analysis.model import CodeFigure, FailingCodes, Pattern
+from steelyard.analysis.model import FoundCode, Pattern
 from steelyard.judge_checks.build import build_card
 from steelyard.loading.load import load_suite
 from steelyard.report import findings, groups, run, wording
@@ -74,8 +74,8 @@ class TestNothingRead:
     def test_calls_that_were_never_answered_are_not_called_unusable(self, refused):
         assert "3 unanswered (n 3 votes)" in printed(refused)
         assert "Unanswered 100.0 %" in printed(refused)
-        assert to_json(refused)["judge"]["unanswered"]["value"] == 1
-        assert to_json(refused)["judge"]["failed"]["value"] is None
+        assert to_json(refused)["figures"]["judge.unanswered"]["value"] == 1
+        assert to_json(refused)["figures"]["judge.failed"]["value"] is None
 
     def test_a_few_failures_do_not_take_the_headline(self, refused):
         suite = refused.header.suite | {"limits": {"max_inconclusive": 1.0}}
@@ -218,19 +218,26 @@ class TestSetAside:
         assert "set ask_again" in told  # more tokens help only the four
 
 
-class TestCodes:
-    def code(self, code, gain=0.0, *, has_weight=True):
-        average = reports.rich_report().summary.overall["average"]
-        return CodeFigure(code, 3, Estimate(0.1, 30), average, gain, has_weight=has_weight)
+def failing(n, grave, codes):
+    """Figures of samples that fail, of those with something grave, and of those with each code."""
+    return {"failing.samples": Estimate(n, n), "failing.grave": Estimate(grave, n), "failing": codes}
 
-    def report(self, **changes):
+
+class TestCodes:
+    def report(self, figures=None, **changes):
         report = reports.rich_report()
+        overall = changed(report.summary.overall, **(figures or {}))
+        report = replace(report, summary=with_slices(report.summary, overall))
         taxonomy = [{"code": "DEATH", "severity": "critical"}, {"code": "NAME", "severity": "major"}]
         header = replace(report.header, suite=report.header.suite | {"taxonomy": taxonomy})
         return replace(report, header=header, summary=replace(report.summary, **changes))
 
     def test_what_has_no_weight_never_reads_as_a_gain_of_nothing(self):
-        table = findings.errors(self.report(codes=[self.code("NAME", 0.1), self.code("DEATH", has_weight=False)]))
+        table = findings.errors(
+            self.report(
+                {"gains": {"NAME": Estimate(0.1, 30)}}, codes=[FoundCode("NAME"), FoundCode("DEATH", has_weight=False)]
+            )
+        )
         assert [(row[0], row[1], row[-1]) for row in table.rows] == [
             ("NAME", "major", "+10.0"),
             ("DEATH", "critical", "-"),
@@ -238,18 +245,18 @@ class TestCodes:
         assert "no weight in the score" in table.note
 
     def test_where_all_has_no_weight_changes(self):
-        table = findings.errors(self.report(codes=[self.code("NAME", 0.1)]))
+        table = findings.errors(self.report({"gains": {"NAME": Estimate(0.1, 30)}}, codes=[FoundCode("NAME")]))
         assert "Severity" not in [column.title for column in table.columns]
         assert "no weight" not in table.note
 
     def test_grave_codes_of_failing_samples_stand_below_the_priorities(self):
-        report = self.report(failing=FailingCodes(30, 14, {"DEATH": 1, "MEDICAL": 2}))
+        report = self.report(failing(30, 14, {"DEATH": 1, "MEDICAL": 2}))
         told = "In 14 of 30 failing samples, critical or major, although they have no weight in the score:"
         assert f"{told} DEATH 1, MEDICAL 2" in to_html(report)
         assert f"{told} DEATH 1, MEDICAL 2" in printed(report)
 
     def test_they_are_reported_where_there_is_no_priority_at_all(self):
-        report = self.report(failing=FailingCodes(2, 1, {"DEATH": 1}), priorities=[])
+        report = self.report(failing(2, 1, {"DEATH": 1}), priorities=[])
         assert "1. In 1 of 2 failing samples" in printed(report)
 
 
@@ -261,7 +268,8 @@ class TestShorter:
             Pattern("three", 2, ("c",), 4),
         ]
         report = reports.rich_report()
-        report = replace(report, summary=replace(report.summary, patterns=found, n_patterns=9))
+        overall = changed(report.summary.overall, patterns=Estimate(9.0, 9))
+        report = replace(report, summary=replace(with_slices(report.summary, overall), patterns=found))
         assert [row[0] for row in findings.patterns(report).rows] == ["one; the same cases: two", "three"]
         assert findings.patterns(report).note == "the 3 most frequent of 9 patterns"
 

@@ -21,6 +21,8 @@ from steelyard.report.render.junit import to_junit
 from steelyard.report.wording import status
 from steelyard.store.sql import open_store
 
+OF_DIMENSION = ("capped_mean", "uncapped_mean", "capped")
+
 
 def report_of(tmp_path, *answers, n=4, texts=None, **judge):
     """The report of a run whose texts are judged one after the other with these answers."""
@@ -64,12 +66,10 @@ def test_modes_are_never_mixed_and_every_view_says_what_is_excluded(mixed):
     for view in (squeezed(printed(mixed)), to_markdown(mixed), to_html(mixed)):
         assert "3 samples judged by model, 1 basic excluded, in no figure" in view
     data = to_json(mixed)
-    assert {name: each["n"] for name, each in data["modes"].items()} == {"model": 3, "basic": 1}
+    assert {name: data["figures"][f"mode.{name}.n"]["value"] for name in ("model", "basic")} == {"model": 3, "basic": 1}
     # (2 + 4 + 3) / 3 points, as judged (5 + 4 + 3) / 3; one of three is bound.
-    clarity = data["judge"]["dimensions"]["clarity"]
-    assert clarity["capped_mean"]["value"] == 3
-    assert clarity["uncapped_mean"]["value"] == 4
-    assert clarity["capped"]["value"] == pytest.approx(1 / 3)
+    clarity = {name: data["figures"][f"judge.dimension.clarity.{name}"]["value"] for name in OF_DIMENSION}
+    assert clarity == {"capped_mean": 3, "uncapped_mean": 4, "capped": pytest.approx(1 / 3)}
     assert data["figures"]["outcomes.excluded"]["value"] == 1
 
 

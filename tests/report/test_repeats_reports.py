@@ -39,16 +39,21 @@ PASSES = PassFigures(
 STABILITY = StabilityFigures(
     "key",
     {"place": "overlap", "kind": "equal"},
-    Estimate(0.85, 2, 1, 0.6, 0.95),
-    {"place": Estimate(0.5, 2, 1, 0.1, 0.9), "kind": Estimate(None, 0, 3)},
-    {"presence": 40, "place": 30, "kind": 0},
     (
         CellStability("good", "", 5, 0, Estimate(1.0, 20), {"place": Estimate(1.0, 15), "kind": Estimate(None, 0)}),
         CellStability("bad", "", 4, 1, Estimate(0.7, 20), {"place": Estimate(0.0, 15), "kind": Estimate(None, 0)}),
         CellStability("open", "", 0, 5, Estimate(None, 0), {}),
     ),
-    3,
 )
+OF_RUN = {
+    "stability.presence": Estimate(0.85, 2, 1, 0.6, 0.95),
+    "stability.place": Estimate(0.5, 2, 1, 0.1, 0.9),
+    "stability.kind": Estimate(None, 0, 3),
+    "stability.comparisons.presence": Estimate(40.0, 3),
+    "stability.comparisons.place": Estimate(30.0, 3),
+    "stability.comparisons.kind": Estimate(0.0, 3),
+    "stability.cells.all": Estimate(3.0, 3),
+}
 LATENCY = LatencyFigures(
     spread(0.3, 1.5, 17),
     2,
@@ -72,7 +77,8 @@ def report():
 
 def with_figures(**figures):
     plain = reports.rich_report()
-    return replace(plain, summary=replace(plain.summary, **figures))
+    summary = with_slices(plain.summary, changed(plain.summary.overall, metrics=OF_RUN))
+    return replace(plain, summary=replace(summary, **figures))
 
 
 def printed(report, width=80):

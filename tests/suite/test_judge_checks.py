@@ -5,7 +5,7 @@ import pytest
 from steelyard import Checked
 from steelyard.errors import SuiteError
 from steelyard.loading.load import load_suite
-from steelyard.metrics.expression_checks import judge_lacks
+from steelyard.metrics.expression_checks import check_judge_threshold
 from steelyard.metrics.expressions import parse_judge_threshold
 from steelyard.records import TargetFacts
 from steelyard.suite.signature import signature
@@ -81,8 +81,10 @@ def test_a_threshold_on_contradictions_needs_a_check(judged):
     judge = load_suite(judged()).judge
     threshold = parse_judge_threshold("contradictions <= 5 %")
     assert (threshold.metric, threshold.threshold, threshold.unit) == ("contradictions", 0.05, "share")
-    assert "complaints are not checked: write check: module:function" in judge_lacks(threshold, judge)
-    assert judge_lacks(threshold, judge.model_copy(update={"check": lambda reply, *_: Checked(reply)})) is None
+    assert "complaints are not checked: write check: module:function" in check_judge_threshold(threshold, judge)
+    assert (
+        check_judge_threshold(threshold, judge.model_copy(update={"check": lambda reply, *_: Checked(reply)})) is None
+    )
 
 
 def test_a_function_may_be_given_in_python(judged):

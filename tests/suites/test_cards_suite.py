@@ -313,7 +313,7 @@ def test_bad_photos_fail_their_own_case_and_the_run_goes_on(tmp_path):
     # 5 of 24 could turn the gates, however many the run may miss.
     assert (done.returncode, report["verdict"]) == (4, "AMBIGUOUS")
     assert outcomes_in(report) == {"scored": 19, "target_failed": 5}
-    assert report["failures"] == {"bad_attachment": 5}
+    assert report["figures"]["failures.bad_attachment"]["value"] == 5
     assert sum(model.asked.values()) == 19
     told = {sample["case_id"]: sample["why"] for sample in report["samples"] if sample["outcome"] == "target_failed"}
     said = ["there is no file", "is empty", "is cut off", "10,000 x 10,000 pixels", "is not an image"]

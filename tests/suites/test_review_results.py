@@ -113,7 +113,7 @@ def test_what_cannot_be_computed_again_is_said_and_no_figure_stands_in_for_it(br
     found = brought_in(FILE)
     summary = summary_of(store, found.header)
     assert summary.overall["latency.p50"].value is None
-    assert summary.stability.presence.value is None
+    assert summary.overall["stability.presence"].value is None
     assert found.notes[0].startswith("of 10 repeats only the counts and the checks of the first are in the file")
     assert "  case_02: mean 120, min 100, max 400, p95 400" in found.notes
     assert "  case_02: span 50.0 %, severity 100.0 %" in found.notes

@@ -52,7 +52,7 @@ def test_the_default_starts_the_service_weighs_it_and_stops_it(suite, tmp_path):
     assert cells(run, False) == BEYOND_THE_RULES
     # 3 of case_19 and case_21, 2 of case_23, 1 of case_18: 9 of all 98 with the schema of 20 cases.
     assert (figures.checks_passed, figures.checks_failed, figures.checks_undecided) == (89, 9, 0)
-    assert [run.summary.stability.fields[name].value for name in ("span", "severity")] == [1.0, 1.0]
+    assert [run.summary.overall[f"stability.{name}"].value for name in ("span", "severity")] == [1.0, 1.0]
     assert run.summary.overall.outcomes == {"scored": 48}
 
 
@@ -76,15 +76,14 @@ def test_an_empty_review_without_an_error_is_suspect(evaluate):
     assert run.verdict is Verdict.FAIL
     # The four that are refused, and the two for which nothing is right.
     assert cells(run, True) == ["case_01", "case_06", "case_07", "case_08", "case_16", "case_17"]
-    stability = run.summary.stability
-    assert (stability.presence.value, stability.fields["severity"].value) == (None, None)
+    assert run.summary.overall["stability.presence"].value is None
+    assert run.summary.overall["stability.severity"].value is None
 
 
 def test_an_unstable_service_is_reported_by_its_repeats(evaluate):
     run = evaluate(Switches(unstable=0.5), repeats=5)
-    stability = run.summary.stability
-    assert stability.fields["severity"].value < 0.8
-    assert stability.presence.value < 0.8
+    assert run.summary.overall["stability.severity"].value < 0.8
+    assert run.summary.overall["stability.presence"].value < 0.8
     assert run.summary.passes.flaky.value > 0.2
     assert run.verdict is Verdict.FAIL
     assert any("stability.severity" in reason for reason in run.report.decision.reasons)
@@ -150,7 +149,7 @@ def test_an_answer_that_carries_an_error_is_a_failed_call(suite, tmp_path, body)
         chosen = with_target(suite, "http", {"base_url": server.base_url})
         only = Selection(only=(("id", "case_01"),))
         run = run_suite(chosen, store=str(tmp_path / "s.db"), env=ENV, repeats=1, retries=0, selection=only)
-    assert run.summary.failures == {"reported_error": 1}
+    assert run.summary.overall.counts("failures.<kind>") == {"reported_error": 1}
     assert run.verdict is Verdict.INVALID
 
 
@@ -159,7 +158,7 @@ def test_a_service_that_crashes_midway_makes_the_run_invalid(evaluate):
     run = evaluate(Switches(crash_after=5), outage=0)
     assert run.summary.overall.outcomes["target_failed"] == 15
     assert run.verdict is Verdict.INVALID
-    assert "http_500" in run.summary.failures
+    assert "http_500" in run.summary.overall.counts("failures.<kind>")
 
 
 def test_a_service_that_dies_midway_makes_the_run_invalid_and_says_so(suite, tmp_path):
@@ -180,7 +179,7 @@ def test_a_wrong_token_is_a_failed_call_also_where_an_error_is_expected(suite, t
         chosen = with_target(suite, "http", {"base_url": url})
         run = run_suite(chosen, store=str(tmp_path / "s.db"), env=ENV, repeats=1, retries=0, keep_going=True)
     assert run.summary.overall.outcomes == {"target_failed": 24}
-    assert run.summary.failures == {"http_401": 24}
+    assert run.summary.overall.counts("failures.<kind>") == {"http_401": 24}
     assert run.verdict is Verdict.INVALID
 
 

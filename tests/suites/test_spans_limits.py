@@ -8,7 +8,7 @@ import pytest
 
 import steelyard.suites
 from parts.command import steelyard as run_steelyard
-from parts.counts import outcomes_in
+from parts.counts import of_judge, outcomes_in
 from parts.judge_server import judge_server
 from parts.seed_snapshots import CATEGORIES, DIMENSIONS, PROMPT, SPANS, about, judged, result, snapshot
 from steelyard import Case, load_suite
@@ -121,8 +121,8 @@ def test_a_zero_among_the_category_scores_costs_that_value_alone(tmp_path):
     ran = run_judged_by(replies, tmp_path, "--json")
     data = json.loads(ran.stdout)
     assert ran.returncode == 0, data["reasons"]
-    assert (data["verdict"], data["judge"]["modes"], data["suspect"]) == ("PASS", {"model": 10}, [])
-    assert data["judge"]["remarks"] == {"NOT_AS_ASKED": 3}
+    assert (data["verdict"], of_judge(data, "mode"), data["suspect"]) == ("PASS", {"model": 10}, [])
+    assert of_judge(data, "remark") == {"NOT_AS_ASKED": 3}
     means = [data["figures"][f"score.category_{kind}_subject.points"] for kind in ("coverage", "precision")]
     assert [mean["n"] for mean in means] == [7, 10]
 

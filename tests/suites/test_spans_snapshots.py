@@ -104,7 +104,7 @@ def test_contradictions_of_a_recorded_judge_are_counted(suite, store, tmp_path):
         "falsePositives[0]: there is no span 77: there are 6"
     ]
     assert "FALSE_POSITIVE" not in [one.code for one in sample.findings]
-    assert summary_of(store, found.header).judge.contradictions.value == 1.0
+    assert summary_of(store, found.header).overall["judge.contradictions"].value == 1.0
 
 
 FIRST_VERSION = {

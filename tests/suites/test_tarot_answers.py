@@ -11,6 +11,7 @@ import pytest
 
 import steelyard.suites
 from parts.command import steelyard as run_steelyard
+from parts.counts import of_judge
 from parts.judge_server import judge_server, last_message
 
 TAROT = Path(steelyard.suites.__file__).parent / "tarot"
@@ -76,13 +77,13 @@ def test_a_judge_that_rebuts_what_rules_found_is_not_overruled(suite):
     asked = next(text for request in requests if "Alex" in (text := last_message(request)))
     assert f"1. DEATH: {DEATH}" in asked
     assert "2. DOOM: Disaster awaits you" in asked
-    judge = report["judge"]
-    assert (judge["broken_rules"]["value"], judge["broken_rules"]["n"]) == (0, 2)
+    broken = report["figures"]["judge.broken_rules"]
+    assert (broken["value"], broken["n"]) == (0, 2)
     assert report["figures"]["score.safety_flag.rate"]["numerator"] == 0
     # The disagreement is a figure with its n, and each is listed.
     rebutted = report["figures"]["score.signs_answered.rebutted"]
     assert (rebutted["numerator"], rebutted["denominator"]) == (2, 2)
-    assert [(one["case_id"], one["finding"], one["words"], one["reason"]) for one in judge["rebuttals"]] == [
+    assert [(one["case_id"], one["finding"], one["words"], one["reason"]) for one in report["judge"]["rebuttals"]] == [
         ("r0", "DEATH", f"{DEATH}.", "a figure of speech"),
         ("r0", "DOOM", "Disaster awaits you.", "a figure of speech"),
     ]
@@ -92,11 +93,10 @@ def test_a_judge_that_rebuts_what_rules_found_is_not_overruled(suite):
 
 def test_a_judge_that_confirms_harm_is_held_to_it(suite):
     report, _ = judged(suite(HARM), judge_that(confirm))
-    judge = report["judge"]
-    assert judge["dimensions"]["safety"]["capped_mean"]["value"] == 1
-    assert judge["dimensions"]["overall"]["capped_mean"]["value"] == 2
+    assert report["figures"]["judge.dimension.safety.capped_mean"]["value"] == 1
+    assert report["figures"]["judge.dimension.overall.capped_mean"]["value"] == 2
     assert report["figures"]["score.safety_flag.rate"]["numerator"] == 1
-    assert judge["rebuttals"] == []
+    assert report["judge"]["rebuttals"] == []
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_a_sign_without_an_answer_is_the_judges_fault_and_it_is_called_again_onc
     assert f'signs_answered: DEATH in "{DEATH}.": {reason}' in last_message(requests[1])
     unanswered = report["figures"]["score.signs_answered.unanswered"]
     assert (unanswered["numerator"], unanswered["denominator"]) == (2, 2)
-    assert report["judge"]["remarks"]["UNANSWERED_FINDING"] == 1
+    assert of_judge(report, "remark")["UNANSWERED_FINDING"] == 1
 
 
 def test_a_sign_that_is_confirmed_and_rebutted_is_not_answered(suite):
@@ -145,7 +145,7 @@ def test_of_two_incomplete_replies_the_one_that_owes_less_counts(suite):
     assert len(requests) == 2
     unanswered = report["figures"]["score.signs_answered.unanswered"]
     assert (unanswered["numerator"], unanswered["denominator"]) == (1, 2)
-    assert report["judge"]["dimensions"]["tone"]["capped_mean"]["value"] == 3
+    assert report["figures"]["judge.dimension.tone.capped_mean"]["value"] == 3
 
 
 def test_a_judge_that_ignores_the_signs_makes_the_run_suspect_and_is_named_with_the_verdict(suite):
@@ -172,8 +172,7 @@ def test_a_judge_with_one_weakness_is_called_again_once_and_reported(suite):
     report, requests = judged(suite(CALM), answer)
     assert len(requests) == 2
     assert "weaknesses_found: 1 of 2 in weaknesses_found; list at least 2 different ones" in last_message(requests[1])
-    judge = report["judge"]
-    assert (judge["remarks"], judge["steps"]) == ({"TOO_FEW_REASONS": 1}, {"asked_again": 1})
+    assert (of_judge(report, "remark"), of_judge(report, "step")) == ({"TOO_FEW_REASONS": 1}, {"asked_again": 1})
 
 
 def test_a_judge_that_owes_nothing_is_called_once(suite):
@@ -190,7 +189,7 @@ def test_the_report_and_judge_check_show_the_disagreements(suite):
     assert "Scorers and judge disagree" in printed
     checked = run_steelyard("judge", "check", folder, "--run", run_id, "--json", cwd=folder.parent)
     health = json.loads(checked.stdout)["health"]
-    figure = health["itself"]["rebutted_findings"]
+    figure = health["figures"]["judge.rebutted_findings"]
     assert (figure["value"], figure["n"]) == (1.0, 2)
     assert [one["finding"] for one in health["rebuttals"]] == ["DEATH", "DOOM"]
     card = " ".join(run_steelyard("judge", "check", folder, "--run", run_id, cwd=folder.parent).stdout.split())
@@ -210,7 +209,7 @@ def test_the_rules_judge_has_nobody_to_ask_and_decides_by_its_rules(suite):
     folder = suite(HARM, CALM)
     done = run_steelyard("run", folder, "--json", cwd=folder.parent)
     report = json.loads(done.stdout)
-    assert report["judge"]["dimensions"]["safety"]["capped_mean"]["n"] == 2
+    assert report["figures"]["judge.dimension.safety.capped_mean"]["n"] == 2
     codes = {finding["code"] for finding in sample(report, "r0")["findings"]}
     assert {"DEATH", "DOOM", "SAFETY_FLAG"} <= codes
 
@@ -221,7 +220,7 @@ def test_a_model_sees_the_head_and_the_tail_of_a_long_reading_and_the_report_say
     shown = next(text for request in requests if "characters left out" in (text := last_message(request)))
     assert shown.count(CALM) == 1
     assert len(shown) < len(long) + 4_000
-    figure = report["judge"]["shortened"]
+    figure = report["figures"]["judge.shortened"]
     assert (figure["value"], figure["n"]) == (0.5, 2)
     folder = suite(long, CALM)
     printed = " ".join(run_steelyard("report", report["run"]["id"], "--full", cwd=folder.parent).stdout.split())

@@ -4,20 +4,19 @@ import json
 import re
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 
 import jsonschema_rs
 import pytest
 
 import steelyard.suites
-from parts.described import judge_health
+from parts.judged import health_of as health_of_run
 from parts.looped import for_every
 from steelyard import Case
-from steelyard.analysis.judge.health import check_health
+from steelyard.judge_checks.build import check_health
 from steelyard.judging.judgement import JudgeReader
 from steelyard.loading.load import load_suite
-from steelyard.metrics.expressions import parse_judge_threshold
-from steelyard.records import Verdict
+from steelyard.records import Outcome, Verdict
+from steelyard.store.base import JudgedSample
 from steelyard.suite.labels import labels_of
 from steelyard.suites.tarot.rules import judge
 from steelyard.suites.tarot.signals import Signals
@@ -252,18 +251,14 @@ def health_of(suite, judge_function):
         text = READINGS[case.id]["reading"]
         made = reader.read((), text, case, metrics_of_reading(case.id))
         passed = made.capped["overall"] >= 3 and not made.capped["safety_flag"]
-        texts.append(
-            SimpleNamespace(
-                case_id=case.id, unit=case.id, judgement=made, passed=passed, text_length=len(text), labelled=True
-            )
-        )
+        texts.append(JudgedSample(case.id, "", 0, Outcome.SCORED, None, passed, len(text), made))
         labels[case.id] = labels_of(case, suite.judge)
-    health = judge_health(iter(texts), suite.data(), labels)
-    return health, check_health(health, [parse_judge_threshold(text) for text in suite.judge.health])
+    health = health_of_run(texts, suite.data(), labels)
+    return health, [result for _, result in check_health(health, suite.judge.health)]
 
 
 def missed(suite, judge_function):
-    return {one.text for one in health_of(suite, judge_function)[1] if one.verdict is not Verdict.PASS}
+    return {one.gate for one in health_of(suite, judge_function)[1] if one.verdict is not Verdict.PASS}
 
 
 def test_the_rules_judge_misses_no_threshold_of_the_suite_and_70_readings_do_not_show_all(suite):

@@ -321,7 +321,7 @@ def test_a_reading_without_a_question_passes_on_what_can_be_judged(tmp_path):
     done = run_steelyard("run", str(folder), "--json", cwd=tmp_path)
     report = json.loads(done.stdout)
     assert report["figures"]["pass_rate"]["value"] == 1.0, done.stderr
-    points = {name: report["judge"]["dimensions"][name]["capped_mean"] for name in FIELDS}
+    points = {name: report["figures"][f"judge.dimension.{name}.capped_mean"] for name in FIELDS}
     assert {name: each["n"] for name, each in points.items()} == dict.fromkeys(FIELDS, 3) | {"personalization": 1}
     assert points["personalization"]["value"] == 5.0
     assert points["overall"]["value"] == 4.0

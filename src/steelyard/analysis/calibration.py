@@ -137,6 +137,65 @@ class ConfidenceFigures:
     """How intervals and thresholds were computed, in one line."""
 
 
+@frozen
+class Bucket:
+    """One bucket of confidences: from `low` up to `high`, which belongs to the next one (1.0 to the surest)."""
+
+    name: str
+    low: float
+    high: float
+
+
+@frozen
+class ClaimTexts:
+    """What the figures of some claims do not say: why their thresholds are what they are."""
+
+    raised: str
+    """Why the rule raises the threshold, or does not."""
+    bucket: str | None
+    """The bucket of highest confidence that asks for it."""
+    sure: bool
+    """Whether the whole interval of the bucket's error rate lies above one half."""
+    best: str
+    """Why the best threshold is the best, or why there is none."""
+    widest: int | None
+    """The bin with the widest gap, from 1."""
+
+
+@frozen
+class ConfidenceTexts:
+    """What a summary has of confidences beside their figures (`confidence.*`)."""
+
+    buckets: tuple[Bucket, ...]
+    """The surest first."""
+    n_bins: int
+    overall: ClaimTexts
+    labels: dict[str, ClaimTexts] = field(default_factory=dict)
+    """By kind of claim, the most frequent first, at most `MOST_LABELS`; empty when the suite distinguishes no kinds."""
+    utility: dict[str, float] = field(default_factory=dict)
+    """What a right and a wrong claim are worth."""
+    method: str = ""
+    """How intervals and thresholds were computed, in one line."""
+
+
+def texts_of(figures: ConfidenceFigures) -> ConfidenceTexts:
+    """What a summary has of confidences beside their figures."""
+    return ConfidenceTexts(
+        buckets=tuple(Bucket(item.name, item.low, item.high) for item in figures.overall.buckets),
+        n_bins=len(figures.overall.calibration.bins),
+        overall=_texts(figures.overall),
+        labels={name: _texts(claims) for name, claims in figures.labels.items()},
+        utility=figures.utility,
+        method=figures.method,
+    )
+
+
+def _texts(claims: Claims) -> ClaimTexts:
+    raised, widest = claims.raised, claims.calibration.widest
+    number = None if widest is None else widest + 1
+    return ClaimTexts(raised.reason, raised.bucket, raised.sure, claims.best.reason, number)
+
+
 def calibrate(confidence: Array, right: Array, cluster: Array, n_bins: int, missing: int = 0) -> Calibration:
     """The calibration of claims with confidences from 0 to 1; `cluster` numbers the cases they come from."""
     n = len(confidence)

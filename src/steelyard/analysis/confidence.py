@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -14,6 +12,8 @@ from steelyard.analysis.calibration import (
     BucketFigure,
     Claims,
     ConfidenceFigures,
+    ReliabilityBin,
+    Split,
     best,
     bin_of,
     calibrate,
@@ -21,8 +21,9 @@ from steelyard.analysis.calibration import (
     shares_by,
     side_of,
 )
+from steelyard.frozen import frozen
 from steelyard.metrics.kinds import Aggregate
-from steelyard.metrics.registry import OF_MEAN, At, Contributions, Level, Reported
+from steelyard.metrics.registry import Better, Contributions, Level, Metric, Names, register, same_but
 from steelyard.metrics.run_data import RunData
 from steelyard.metrics.table import Table
 from steelyard.stats.arrays import LEAST_CLAIMS, RESAMPLES, SEED, Array, tally
@@ -164,16 +165,16 @@ class _Claims:
         self.wrong = unusable(self.all.confidence, self.all.stated)
         self.confidence = np.nan_to_num(self.all.confidence)
 
-    def of(self, at: At) -> Array:
+    def of(self, part: _Part) -> Array:
         """The claims that count, of all kinds or of one."""
-        if "<label>" not in at.names:
+        if part.label is None:
             return self.believed
         names = [name or NONE for name in self.all.labels]
-        return np.asarray(self.believed & (self.all.label == names.index(at.name("label"))))
+        return np.asarray(self.believed & (self.all.label == names.index(part.label)))
 
-    def usable(self, at: At) -> Array:
+    def usable(self, part: _Part) -> Array:
         """Those of them with a confidence from 0 to 1."""
-        return np.asarray(self.of(at) & (self.wrong < 0))
+        return np.asarray(self.of(part) & (self.wrong < 0))
 
     def first_of(self, mask: Array, codes: Array) -> Array:
         """The first marked claim of every code."""
@@ -205,185 +206,419 @@ class _Claims:
             excluded=tuple((why, self.wrong[rows] == code) for code, why in enumerate(UNUSABLE)),
             detail=detail,
             key=lambda row: data.key(int(claims.sample[rows[row]])),
+            sample=claims.sample[rows].astype(int),
         )
 
 
-def _of_run(data: RunData) -> _Claims:
+@frozen
+class _Part:
+    """The claims that a figure is of: all, or those of one kind; and the rest of its name."""
+
+    figures: Claims
+    rules: ConfidenceRules
+    label: str | None
+    names: Names
+
+
+def run_confidence(data: RunData) -> ConfidenceFigures | None:
+    """The figures of a run's claims; None for a run whose answers claim nothing."""
+    claims = data.claims() if data.claims is not None else None
+    return None if claims is None else confidence_figures(claims, data.table, data.suite)
+
+
+def _run_claims(data: RunData) -> _Claims:
     if data.claims is None:
         raise ValueError("the claims of the run are not stored")
     return _Claims(data.claims(), data.table)
 
 
-def _marked(mask: Callable[[_Claims, At], Array]) -> Callable[[RunData, At], Contributions]:
-    """The claims that a mask marks, each counting 1."""
-
-    def contributions(data: RunData, at: At) -> Contributions:
-        claims = data.once(_of_run)
-        return claims.rows(np.ones(len(claims.believed)), mask(claims, at), data)
-
-    return contributions
-
-
-def _valued(
-    values: Callable[[_Claims, At], Array], mask: Callable[[_Claims, At], Array] = _Claims.of
-) -> Callable[[RunData, At], Contributions]:
-    """What the claims that a mask marks bring; those without a confidence are missing."""
-
-    def contributions(data: RunData, at: At) -> Contributions:
-        claims = data.once(_of_run)
-        return claims.rows(np.where(claims.wrong < 0, values(claims, at), np.nan), mask(claims, at), data)
-
-    return contributions
+def _part(data: RunData, names: Names, *, of_label: bool) -> _Part:
+    result = data.once(run_confidence)
+    if result is None:
+        raise ValueError("the answers of the run claim nothing")
+    rules = data.suite.confidence or ConfidenceRules()
+    if of_label:
+        return _Part(result.labels[names[0]], rules, names[0], names[1:])
+    return _Part(result.overall, rules, None, names)
 
 
-def _is_wrong(claims: _Claims, _: At) -> Array:
+_Values = Callable[[_Claims, _Part], Array]
+
+
+def _is_wrong(claims: _Claims, _: _Part) -> Array:
     return ~claims.all.right
 
 
-def _gap(claims: _Claims, _: At) -> Array:
+def _is_right(claims: _Claims, _: _Part) -> Array:
+    return claims.all.right
+
+
+def _ones(claims: _Claims, _: _Part) -> Array:
+    return np.ones(len(claims.believed))
+
+
+def _with_confidence(claims: _Claims, _: _Part) -> Array:
+    return np.where(claims.wrong < 0, 1.0, np.nan)
+
+
+def _stated(claims: _Claims, _: _Part) -> Array:
+    return claims.all.confidence
+
+
+def _gap(claims: _Claims, _: _Part) -> Array:
     return np.asarray(claims.all.confidence - claims.all.right)
 
 
-def _gap_of_wide_bins(claims: _Claims, at: At) -> Array:
-    n_bins = len(at.item["bins"])
-    place = bin_of(claims.confidence, n_bins)
-    wide = np.bincount(place[claims.usable(at)], minlength=n_bins) >= LEAST_CLAIMS
-    return np.where(wide[place], _gap(claims, at), np.nan)
+def _squared_gap(claims: _Claims, part: _Part) -> Array:
+    return np.asarray(_gap(claims, part) ** 2)
 
 
-def _in_bucket(claims: _Claims, at: At) -> Array:
-    buckets = at.path[-2]["buckets"]
-    starts = [bucket["low"] for bucket in buckets]
-    return np.asarray(claims.usable(at) & (_bucket_of(claims.confidence, starts) == buckets.index(at.item)))
+def _gap_of_wide_bins(claims: _Claims, part: _Part) -> Array:
+    place = bin_of(claims.confidence, part.rules.bins)
+    wide = np.bincount(place[claims.usable(part)], minlength=part.rules.bins) >= LEAST_CLAIMS
+    return np.where(wide[place], _gap(claims, part), np.nan)
 
 
-def _in_bin(claims: _Claims, at: At) -> Array:
-    place = bin_of(claims.confidence, len(at.path[-2]["bins"]))
-    return np.asarray(claims.usable(at) & (place == int(at.name("n")) - 1))
+def _without(claims: _Claims, part: _Part) -> Array:
+    return np.asarray(claims.of(part) & (claims.wrong >= 0))
 
 
-def _limit(at: At) -> float:
-    """The threshold of a split; without one nothing is kept."""
-    threshold = at.path[-2]["threshold"]
-    threshold = threshold["value"] if isinstance(threshold, dict) else threshold
-    return math.inf if threshold is None else float(threshold)
+def _first_of_cases(claims: _Claims, part: _Part) -> Array:
+    return claims.first_of(claims.usable(part), claims.unit[claims.all.sample])
 
 
-def _on_side(claims: _Claims, at: At) -> Array:
-    return np.asarray(side_of(claims.confidence, claims.all.right, _limit(at)) == SIDES.index(at.name("side")))
+def _in_bucket(claims: _Claims, part: _Part) -> Array:
+    buckets = part.rules.buckets
+    place = [bucket.name for bucket in buckets].index(part.names[0])
+    mine = _bucket_of(claims.confidence, [bucket.at_least for bucket in buckets]) == place
+    return np.asarray(claims.usable(part) & mine)
 
 
-def _side_in_words(at: At) -> str:
-    """Right or wrong claims, of the threshold and more (kept), or below it."""
-    side, limit = at.name("side"), _limit(at)
-    where = f"of {limit:g} and more" if side.endswith("kept") else f"below {limit:g}"
-    return f"{'right' if side.startswith('right') else 'wrong'} claims {where}"
+def _in_bin(claims: _Claims, part: _Part) -> Array:
+    place = bin_of(claims.confidence, part.rules.bins)
+    return np.asarray(claims.usable(part) & (place == int(part.names[0]) - 1))
+
+
+def _on_side(claims: _Claims, part: _Part, threshold: float | None) -> Array:
+    """Without a threshold nothing is kept."""
+    limit = math.inf if threshold is None else threshold
+    return np.asarray(side_of(claims.confidence, claims.all.right, limit) == SIDES.index(part.names[0]))
+
+
+def _side_of_raised(claims: _Claims, part: _Part) -> Array:
+    return _on_side(claims, part, part.figures.raised.threshold)
+
+
+def _side_of_best(claims: _Claims, part: _Part) -> Array:
+    return _on_side(claims, part, part.figures.best.threshold.value)
+
+
+def _number(value: float | None, n: int, missing: int = 0) -> dict[Names, Estimate]:
+    """A figure without an interval; nothing where there is none."""
+    return {} if value is None else {(): Estimate(float(value), n, missing)}
+
+
+def _split(split: Split | None, n: int) -> dict[Names, Estimate]:
+    return {} if split is None else {(side,): Estimate(float(getattr(split, side)), n) for side in SIDES}
+
+
+def _bins(claims: Claims, of: Callable[[ReliabilityBin], Estimate]) -> dict[Names, Estimate]:
+    """The bins with a claim, by number from 1."""
+    filled = enumerate(claims.calibration.bins, 1)
+    return {(str(number),): of(item) for number, item in filled if item.confidence is not None}
 
 
 _CLAIMED = (
     "a claim is one thing that an answer says with a confidence; claims without a confidence from 0 to 1 are missing,"
     " those of samples that are inconclusive or excluded are left out"
 )
-_LUCK = f"from {RESAMPLES:,} resamples of cases (seed {SEED})"
+_LUCK = f"; its interval is from {RESAMPLES:,} resamples of cases (seed {SEED})"
 _RULE = (
     f"where more than half of a bucket's claims are wrong, of {LEAST_CLAIMS} and more; the one of highest confidence"
 )
-_confidences = _valued(lambda claims, _: claims.all.confidence)
 
 
-def _claim_metrics(head: str, place: str) -> Iterator[Reported]:
-    """The metrics of all claims, or of one kind."""
+@frozen
+class _ClaimFigure:
+    """One figure of claims: what it comes to, by the rest of its name, and what every claim brings."""
 
-    def metric(name: str, where: str, formula: str | Callable[[At], str], contributions: Any, **more: Any) -> Reported:
-        return Reported(f"{head}.{name}", f"{place}.{where}", formula, _CLAIMED, contributions, Level.CLAIM, **more)
-
-    share: dict[str, Any] = {"unit": "share", "aggregate": Aggregate.MEAN}
-    drawn: dict[str, Any] = {"unit": "number", "aggregate": None, "interval": _LUCK}
-    listed: dict[str, Any] = {"unit": "number", "aggregate": None}
-    wrong = _valued(_is_wrong, _Claims.usable)
-    yield metric("claims", "n", "claims with a confidence from 0 to 1", _marked(_Claims.usable))
-    missing = _marked(lambda claims, at: claims.of(at) & (claims.wrong >= 0))
-    yield metric("missing", "n_missing", "claims without one", missing)
-    cases = _marked(lambda claims, at: claims.first_of(claims.usable(at), claims.unit[claims.all.sample]))
-    yield metric("cases", "n_cases", "cases with a claim", cases)
-    yield metric("errors", "errors", "claims that are wrong", wrong)
-    yield metric("error_rate", "error_rate", "wrong / n", _valued(_is_wrong), **share)
-    yield metric(
-        "brier",
-        "brier",
-        "mean of (confidence - 1 if right, else 0) squared",
-        _valued(lambda claims, at: _gap(claims, at) ** 2),
-        unit="number",
-        aggregate=Aggregate.MEAN,
-        interval=OF_MEAN,
-    )
-    formula = "wrong claims with a confidence from {low:g}, below {high:g} unless surest"
-    mine = _valued(_is_wrong, _in_bucket)
-    bucket = "buckets[<name>]"
-    some = _has_claims
-    yield metric("bucket.<name>.errors", f"{bucket}.errors", formula, mine, when=some)
-    yield metric("bucket.<name>.error_rate", f"{bucket}.error_rate", "wrong / claims in the bucket", mine, **share)
-    formula = "sum over bins of |sum of confidences - number right| / n"
-    yield metric("ece", "calibration.ece", formula, _valued(_gap), **drawn)
-    formula = f"the mean error of {RESAMPLES:,} resamples of cases if confidences were perfect"
-    yield metric("by_chance", "calibration.by_chance", formula, _valued(_gap), **drawn)
-    formula = f"the widest gap of mean confidence and share right of bins with {LEAST_CLAIMS} claims and more"
-    yield metric("mce", "calibration.mce", formula, _valued(_gap_of_wide_bins), **drawn)
-    right = _valued(lambda claims, _: claims.all.right, _in_bin)
-    stated = _valued(lambda claims, _: claims.all.confidence, _in_bin)
-    bins, average = "calibration.bins[<n>]", "sum of confidences / claims in the bin"
-    yield metric("bin.<n>.right", f"{bins}.right", "right / claims in the bin", right, **share)
-    yield metric("bin.<n>.confidence", f"{bins}.confidence", average, stated, unit="number", aggregate=Aggregate.MEAN)
-    for name, what in {
-        "threshold": "the bucket's upper bound",
-        "above": "its lower bound",
-        "n": "its claims, or all of them",
-    }.items():
-        yield metric(f"raised.{name}", f"raised.{name}", f"{what}: {_RULE}", _confidences, when=some, **listed)
-    split = _valued(_on_side, _Claims.usable)
-    yield metric("raised.<side>", "raised.split.<side>", _side_in_words, split)
-    formula = "utility a claim of the kept claims minus that of all"
-    yield metric("best.gain", "best.gain", formula, _confidences, **drawn)
-    formula = "the threshold with the highest utility of kept claims; of several the lowest"
-    yield metric("best.threshold", "best.threshold", formula, _confidences, **drawn)
-    yield metric("best.<side>", "best.split.<side>", _side_in_words, split)
+    name: str
+    unit: str
+    formula: str
+    of: Callable[[Claims], Mapping[Names, Estimate]]
+    values: _Values
+    mask: _Values = _Claims.of
+    how: Aggregate = Aggregate.SUM
+    better: Better = "lower"
+    interval: str = ""
 
 
-def _has_claims(_: RunData, at: At) -> bool:
-    return any(item.get("buckets") and item["n"] for item in at.path)
-
-
-def _unusable_in_words(at: At) -> str:
-    """Claims whose confidence is wrong in that way."""
-    return f"claims whose confidence is wrong in that way: {at.name('why')}"
-
-
-_UNUSABLE = Reported(
-    "confidence.unusable.<why>",
-    "confidence.unusable.<why>",
-    _unusable_in_words,
-    _CLAIMED,
-    _marked(lambda claims, at: claims.believed & (claims.wrong == UNUSABLE.index(at.name("why")))),
-    Level.CLAIM,
+_BY_RULE = (
+    ("threshold", "the bucket's upper bound", lambda claims: claims.raised.threshold),
+    ("above", "its lower bound", lambda claims: claims.raised.above),
+    ("n", "its claims, or all of them", lambda claims: claims.raised.n or None),
 )
-REPORTED = (
-    *_claim_metrics("confidence", "confidence.overall"),
-    *_claim_metrics("confidence.label.<label>", "confidence.labels.<label>"),
-    _UNUSABLE,
-    replace(
+_FIGURES = (
+    _ClaimFigure(
+        "claims",
+        "count",
+        "claims with a confidence from 0 to 1",
+        lambda claims: {(): Estimate(float(claims.n), claims.n, claims.n_missing)},
+        _with_confidence,
+        better="",
+    ),
+    _ClaimFigure(
+        "missing", "count", "claims without one", lambda c: _number(c.n_missing, c.n_missing), _ones, _without
+    ),
+    _ClaimFigure(
+        "cases",
+        "count",
+        "cases with a claim",
+        lambda c: _number(c.n_cases, c.n_cases),
+        _ones,
+        _first_of_cases,
+        better="",
+    ),
+    _ClaimFigure(
+        "errors", "count", "claims that are wrong", lambda c: _number(c.errors, c.n), _is_wrong, _Claims.usable
+    ),
+    _ClaimFigure("error_rate", "share", "wrong / n", lambda c: {(): c.error_rate}, _is_wrong, how=Aggregate.MEAN),
+    _ClaimFigure(
+        "brier",
+        "number",
+        "mean of (confidence - 1 if right, else 0) squared",
+        lambda claims: {(): claims.brier},
+        _squared_gap,
+        how=Aggregate.MEAN,
+        interval="; its interval is Wilson's by the standard error of the mean; rows of one case count as one cluster",
+    ),
+    _ClaimFigure(
+        "bucket.<name>.errors",
+        "count",
+        "wrong claims with a confidence in the bucket",
+        lambda claims: {(item.name,): Estimate(float(item.errors), item.error_rate.n) for item in claims.buckets},
+        _is_wrong,
+        _in_bucket,
+    ),
+    _ClaimFigure(
+        "bucket.<name>.error_rate",
+        "share",
+        "wrong / claims in the bucket",
+        lambda claims: {(item.name,): item.error_rate for item in claims.buckets},
+        _is_wrong,
+        _in_bucket,
+        Aggregate.MEAN,
+    ),
+    _ClaimFigure(
+        "ece",
+        "number",
+        "sum over bins of |sum of confidences - number right| / n",
+        lambda claims: {(): claims.calibration.ece},
+        _gap,
+        how=Aggregate.MEAN,
+        interval=_LUCK,
+    ),
+    _ClaimFigure(
+        "by_chance",
+        "number",
+        f"the mean error of {RESAMPLES:,} resamples of cases if confidences were perfect",
+        lambda claims: _number(claims.calibration.by_chance, claims.n, claims.n_missing),
+        _gap,
+        how=Aggregate.MEAN,
+    ),
+    _ClaimFigure(
+        "mce",
+        "number",
+        f"the widest gap of mean confidence and share right of bins with {LEAST_CLAIMS} claims and more",
+        lambda claims: {(): claims.calibration.mce},
+        _gap_of_wide_bins,
+        how=Aggregate.MEAN,
+        interval=_LUCK,
+    ),
+    _ClaimFigure(
+        "bin.<n>.right",
+        "share",
+        "right / claims in the bin",
+        lambda claims: _bins(claims, lambda item: item.right),
+        _is_right,
+        _in_bin,
+        Aggregate.MEAN,
+        "higher",
+    ),
+    _ClaimFigure(
+        "bin.<n>.confidence",
+        "number",
+        "sum of confidences / claims in the bin",
+        lambda claims: _bins(claims, lambda item: Estimate(item.confidence, item.right.n)),
+        _stated,
+        _in_bin,
+        Aggregate.MEAN,
+        "",
+    ),
+    *(
+        _ClaimFigure(
+            f"raised.{name}",
+            "number",
+            f"{what}: {_RULE}",
+            lambda claims, of=of: _number(of(claims), claims.n, claims.n_missing),  # type: ignore[misc]
+            _stated,
+            how=Aggregate.MEAN,
+            better="",
+        )
+        for name, what, of in _BY_RULE
+    ),
+    _ClaimFigure(
+        "raised.<side>",
+        "count",
+        "right or wrong claims, of the threshold and more (kept), or below it",
+        lambda claims: _split(claims.raised.split, claims.n),
+        _side_of_raised,
+        _Claims.usable,
+        better="",
+    ),
+    _ClaimFigure(
+        "best.gain",
+        "number",
+        "utility a claim of the kept claims minus that of all",
+        lambda claims: {(): claims.best.gain},
+        _stated,
+        how=Aggregate.MEAN,
+        better="higher",
+        interval=_LUCK,
+    ),
+    _ClaimFigure(
+        "best.threshold",
+        "number",
+        "the threshold with the highest utility of kept claims; of several the lowest",
+        lambda claims: {(): claims.best.threshold},
+        _stated,
+        how=Aggregate.MEAN,
+        better="",
+        interval=_LUCK,
+    ),
+    _ClaimFigure(
+        "best.<side>",
+        "count",
+        "right or wrong claims, of the threshold and more (kept), or below it",
+        lambda claims: _split(claims.best.split, claims.n),
+        _side_of_best,
+        _Claims.usable,
+        better="",
+    ),
+)
+
+
+def _register(item: _ClaimFigure, head: str, *, of_label: bool) -> None:
+    """Register one figure of all claims, or of each kind."""
+
+    def figure(data: RunData, names: Names) -> Estimate:
+        part = _part(data, names, of_label=of_label)
+        return item.of(part.figures)[part.names]
+
+    def all_names(data: RunData) -> Iterator[Names]:
+        result = data.once(run_confidence)
+        if result is None:
+            return
+        parts = [((name,), claims) for name, claims in result.labels.items()] if of_label else [((), result.overall)]
+        for begin, claims in parts:
+            yield from ((*begin, *names) for names in item.of(claims))
+
+    def contributions(data: RunData, names: Names) -> Contributions:
+        claims, part = data.once(_run_claims), _part(data, names, of_label=of_label)
+        values = item.values(claims, part)
+        if item.values is not _ones:
+            # What has no confidence from 0 to 1 is missing.
+            values = np.where(claims.wrong < 0, values, np.nan)
+        return claims.rows(values, item.mask(claims, part), data)
+
+    register(
+        Metric(
+            f"{head}.{item.name}",
+            item.unit,
+            f"{'of one kind of claims: ' if of_label else ''}{item.formula}",
+            item.formula,
+            f"{_CLAIMED}{item.interval}",
+            item.how,
+            contributions,
+            item.better,
+            Level.CLAIM,
+            gate=False,
+            sliced=False,
+            figure=figure,
+            all_names=all_names,
+            stands_on="claims",
+        )
+    )
+
+
+for _item in _FIGURES:
+    _register(_item, "confidence", of_label=False)
+for _item in _FIGURES:
+    _register(_item, "confidence.label.<label>", of_label=True)
+
+
+def _unusable(data: RunData, names: Names) -> Contributions:
+    claims = data.once(_run_claims)
+    return _marked(data, claims.believed & (claims.wrong == UNUSABLE.index(names[0])))
+
+
+def _marked(data: RunData, mask: Array) -> Contributions:
+    """The claims that a mask marks, each counting 1."""
+    claims = data.once(_run_claims)
+    return claims.rows(np.ones(len(mask)), mask, data)
+
+
+def _if_any(value: Callable[[ConfidenceFigures], float]) -> Callable[[RunData], list[Names]]:
+    """A name where the value is above 0."""
+
+    def all_names(data: RunData) -> list[Names]:
+        result = data.once(run_confidence)
+        return [()] if result is not None and value(result) else []
+
+    return all_names
+
+
+def _why_unusable(data: RunData) -> list[Names]:
+    result = data.once(run_confidence)
+    return [] if result is None else [(why,) for why in result.unusable]
+
+
+_UNUSABLE = register(
+    Metric(
+        "confidence.unusable.<why>",
+        "count",
+        "claims whose confidence is wrong in one way",
+        "claims whose confidence is wrong in that way",
+        _CLAIMED,
+        Aggregate.SUM,
+        _unusable,
+        "lower",
+        Level.CLAIM,
+        gate=False,
+        sliced=False,
+        all_names=_why_unusable,
+        stands_on="claims",
+    )
+)
+register(
+    same_but(
         _UNUSABLE,
         name="confidence.left_out",
-        place="confidence.n_left_out",
+        about="claims of samples that are inconclusive or excluded",
         formula="claims of samples that are inconclusive or excluded",
         counts="all their votes are left out",
-        contributions=_marked(lambda claims, _: ~claims.believed),
-    ),
-    replace(
+        contributions=lambda data, _: _marked(data, ~data.once(_run_claims).believed),
+        all_names=_if_any(lambda result: result.n_left_out),
+    )
+)
+register(
+    same_but(
         _UNUSABLE,
         name="confidence.kinds",
-        place="confidence.n_labels",
+        about="different kinds of claims",
         formula="different kinds of claims",
-        contributions=_marked(lambda claims, _: claims.kinds()),
-        when=lambda _, at: at.value > 0,
-    ),
+        contributions=lambda data, _: _marked(data, data.once(_run_claims).kinds()),
+        better="",
+        all_names=_if_any(lambda result: result.n_labels),
+    )
 )

@@ -33,7 +33,6 @@ from steelyard.stats.intervals import Estimate
 from steelyard.suite.yaml import listed, meant
 
 Inputs = tuple[tuple[str, float], ...]
-_ROUNDING = 1e-9
 _MOST_CASES = 5
 _ORDERS = {"lower": "lowest first", "higher": "highest first", "": "highest first"}
 _PULLS_UP, _PULLS_DOWN = (f"what pulls it {way} most first" for way in ("up", "down"))
@@ -59,24 +58,6 @@ class Counted:
     why: str
     count: int
     cases: tuple[str, ...] = ()
-
-
-@frozen
-class Computed:
-    """What the rows of a figure come to."""
-
-    value: float | None
-    n: int
-    n_missing: int
-    inputs: Inputs = ()
-    """What stands in the formula, by name."""
-
-    def equals(self, reported: Estimate) -> bool:
-        """Whether a report's figure is the same; what is missing from no figure is counted differently."""
-        if self.value is None or reported.value is None:
-            return self.value is None and reported.value is None and self.n == reported.n
-        close = math.isclose(self.value, reported.value, rel_tol=_ROUNDING, abs_tol=_ROUNDING)
-        return close and (self.n, self.n_missing) == (reported.n, reported.n_missing)
 
 
 @frozen
@@ -136,8 +117,9 @@ class PairExplanation:
     """What `n` counts: pairs, cells or checks of cells that both runs have."""
     change: MetricChange
     """As the comparison prints it."""
-    a: Computed
-    b: Computed
+    inputs_a: Inputs
+    """What stands in the formula of each side, by name."""
+    inputs_b: Inputs
     interval: str
     excluded: tuple[Counted, ...]
     order: str
@@ -145,18 +127,9 @@ class PairExplanation:
     """What moved most against the system first."""
 
     @property
-    def agrees(self) -> bool:
-        """Whether both figures, and the difference where it is one of them, are what their pairs come to."""
-        before, after = self.change.own or (self.change.a, self.change.b)
-        if not (self.a.equals(before) and self.b.equals(after)):
-            return False
-        if self.change.own is not None:
-            # The difference is that of several runs, whose samples are not at hand.
-            return True
-        difference = self.change.difference.value
-        if difference is None or self.a.value is None or self.b.value is None:
-            return difference is None
-        return math.isclose(self.b.value - self.a.value, difference, rel_tol=_ROUNDING, abs_tol=_ROUNDING)
+    def sides(self) -> tuple[Estimate, Estimate]:
+        """The figure of both runs; where the difference is that of several runs, of these two."""
+        return self.change.own or (self.change.a, self.change.b)
 
 
 @frozen
@@ -173,12 +146,12 @@ class Words:
     about: str = ""
 
 
-def words_of(metric: Metric, worse: str, figure: Estimate) -> Words:
-    """What a metric says of itself."""
+def words_of(metric: Metric, worse: str, figure: Estimate, words: str = "") -> Words:
+    """What a metric says of itself; `words` say what this one is of."""
     interval = metric.aggregate.interval_text(metric.unit, of_cells=metric.level is Level.CELL)
     if interval != NO_INTERVAL and figure.low is None:
         interval = f"undefined for so few; otherwise {interval[0].lower()}{interval[1:]}"
-    return Words(metric.formula, metric.counts, metric.rows, metric.unit, interval, worse, metric.about)
+    return Words(metric.formula, words or metric.counts, metric.rows, metric.unit, interval, worse, metric.about)
 
 
 def explain(
@@ -186,16 +159,13 @@ def explain(
     words: Words,
     contributions: Contributions,
     keys: Callable[[int], Key],
-    figure: Estimate | float,
+    figure: Estimate,
     *,
-    how: Aggregate | None = Aggregate.SUM,
+    how: Aggregate = Aggregate.SUM,
     rows: Array | None = None,
     absent: int = 0,
 ) -> Explanation:
-    """A figure with everything behind it; `rows` are those of its slice, `absent` were planned and are missing.
-
-    With `how` None the rows are listed and not put together.
-    """
+    """A figure with everything behind it; `rows` are those of its slice, `absent` were planned and are missing."""
     at = np.arange(len(contributions.values)) if rows is None else rows
     available = (
         ~np.isnan(contributions.values)
@@ -203,16 +173,11 @@ def explain(
         else ~np.isnan(contributions.values + contributions.below)
     )
     inside, outside = at[available[at]], at[~available[at]]
-    missing = len(outside) - (0 if contributions.not_missing is None else int(contributions.not_missing[outside].sum()))
     excluded = _counted(contributions.excluded, outside, keys)
     noted = _counted(contributions.noted, inside, keys, contributions.undecided)
     if absent:
         counts = contributions.absent is None and contributions.undecided is None
-        missing += absent if counts else 0
         (excluded if counts else noted).append(Counted(MISSING, absent))
-    computed = _computed(contributions, inside, missing, absent, how, words.formula)
-    if not isinstance(figure, Estimate):
-        figure = Estimate(float(figure), computed.n, computed.n_missing)
     values, order = _values(contributions, inside, words.worse)
     ranked = np.argsort(values if order in _ASCENDING else -values, kind="stable")
     detail = contributions.detail or (lambda _: "")
@@ -224,7 +189,7 @@ def explain(
         how=words.how,
         of=words.of,
         figure=figure,
-        inputs=computed.inputs,
+        inputs=_inputs(contributions, inside, absent, how, words.formula),
         interval=words.interval,
         excluded=_frequent(excluded),
         noted=_frequent(noted),
@@ -247,8 +212,6 @@ def _counted(reasons: Reasons, rows: Array, keys: Callable[[int], Key], weights:
         if count:
             cases = list(dict.fromkeys(keys(row)[0] for row in here[: 100 * _MOST_CASES].tolist()))
             results.append(Counted(why, count, tuple(cases[:_MOST_CASES])))
-    if len(rows) and weights is None and reasons and reasons[-1][1] is None:
-        results.append(Counted("not known", len(rows)))
     return results
 
 
@@ -256,41 +219,28 @@ def _frequent(counted: Sequence[Counted]) -> tuple[Counted, ...]:
     return tuple(sorted(counted, key=lambda item: -item.count))
 
 
-def _computed(
-    contributions: Contributions,
-    rows: Array,
-    missing: int,
-    absent: int,
-    how: Aggregate | None,
-    formula: str,
-) -> Computed:
+def _inputs(contributions: Contributions, rows: Array, absent: int, how: Aggregate, formula: str) -> Inputs:
+    """What stands in the formula, by name."""
     values, n = contributions.values[rows], len(rows)
     if contributions.estimate is not None:
-        value = contributions.estimate(rows).value
-        return Computed(value, n, missing, (("passed", math.fsum(values)), ("n", float(n))))
+        return ("passed", math.fsum(values)), ("n", float(n))
     if contributions.undecided is not None and contributions.below is not None:
         hits, of, open_ = (
             math.fsum(item[rows]) for item in (contributions.values, contributions.below, contributions.undecided)
         )
         in_absent = float(contributions.of_absent(absent).sum())
-        of, open_ = of + in_absent, open_ + in_absent
-        inputs = (("passed" if how is Aggregate.RATE else "sum", hits), ("of all", of), ("of these undecided", open_))
-        return Computed(hits / of if of > open_ else None, round(of - open_), round(open_), inputs)
+        name = "passed" if how is Aggregate.RATE else "sum"
+        return (name, hits), ("of all", of + in_absent), ("of these undecided", open_ + in_absent)
     if contributions.ratios:
         sums = [tuple(math.fsum(item[~np.isnan(item)]) for item in _of(pair, rows)) for pair in contributions.ratios]
         parts = [above / below for above, below in sums if below]
-        value = math.fsum(parts) / len(parts) if parts else None
-        return Computed(value, n, missing, tuple((f"ratio {i + 1}", part) for i, part in enumerate(parts)))
+        return tuple((f"ratio {i + 1}", part) for i, part in enumerate(parts))
     more = absent if contributions.absent is not None else 0
-    total = math.fsum(values) + more * (contributions.absent or 0.0)
-    if how is None or how is Aggregate.SUM:
-        return Computed(
-            total if n or how is None or not missing else None, n, missing, (("sum", total), ("n", float(n)))
-        )
+    if how is Aggregate.SUM:
+        return ("sum", math.fsum(values) + more * (contributions.absent or 0.0)), ("n", float(n))
     every = np.append(values, np.full(more, contributions.absent)) if more else values
     below = None if contributions.below is None else contributions.below[rows]
-    value, given = how.in_words(every, below, formula)
-    return Computed(value, len(every), missing, given)
+    return how.in_words(every, below, formula)[1]
 
 
 def _of(pair: tuple[Array, Array], rows: Array) -> tuple[Array, Array]:
@@ -333,10 +283,9 @@ def explain_pairs(
     at = np.arange(len(available[0])) if rows is None else rows
     both = available[0] & available[1]
     inside, outside = at[both[at]], at[~both[at]]
-    missing = len(outside)
-    computed = [_computed(side, inside, missing, 0, how, words.formula) for side in sides]
+    inputs_a, inputs_b = (_inputs(side, inside, 0, how, words.formula) for side in sides)
     excluded = _unknown(sides, (available[0], available[1]), outside, keys)
-    values = [_brought(side, inside, computed[0].value) for side in sides]
+    values = [_brought(side, inside, (change.own or (change.a,))[0].value) for side in sides]
     moved = values[1] - values[0]
     order, ranked = {
         "higher": ("what fell most first", np.argsort(moved, kind="stable")),
@@ -348,8 +297,8 @@ def explain_pairs(
         how=words.how,
         of=words.of,
         change=change,
-        a=computed[0],
-        b=computed[1],
+        inputs_a=inputs_a,
+        inputs_b=inputs_b,
         interval=words.interval,
         excluded=(*not_comparable, *_frequent(excluded)),
         order=order,
@@ -384,7 +333,7 @@ def _unknown(
         ("in A", ~available[0][rows] & ~neither, 0),
         ("in B", ~available[1][rows] & ~neither, 1),
     ):
-        for item in _counted(sides[side].excluded or (("", None),), rows[mask], key):
+        for item in _counted((*sides[side].excluded, ("", None)), rows[mask], key):
             reason = f": {item.why}" if item.why else ""
             counteds.append(replace(item, why=f"not known {where}{reason}"))
     return counteds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -15,22 +15,14 @@ from steelyard.analysis.repeats import ranked_first
 from steelyard.frozen import frozen
 from steelyard.metrics.cells import Cells
 from steelyard.metrics.figures import Slice
-from steelyard.metrics.registry import (
-    NOT_GIVEN,
-    At,
-    Compared,
-    Contributions,
-    Level,
-    Metric,
-    Reported,
-    gate_metrics,
-)
+from steelyard.metrics.kinds import Aggregate
+from steelyard.metrics.registry import Better, Compared, Contributions, Metric, Names, gate_metrics, register
 from steelyard.metrics.run_data import RunData
 from steelyard.metrics.table import Table
 from steelyard.records import AtLeast, Load
 from steelyard.stats.arrays import Array
 from steelyard.stats.groups import quantile_of_sorted
-from steelyard.stats.intervals import fewest_for, settled
+from steelyard.stats.intervals import Estimate, fewest_for, settled
 from steelyard.suite.models import LatencyRules, SuiteModel
 from steelyard.suite.values import time_in_words
 from steelyard.wording import counted
@@ -449,93 +441,158 @@ def _all_cells(data: RunData) -> Cells:
     return Cells(data.table, data.suite)
 
 
-def _in_place(data: RunData, at: At) -> Array:
-    """The samples of the case that a figure is of; else all of them."""
-    row = next((item for item in at.path if "case_id" in item), None)
-    if row is None:
+def _in_case(data: RunData, names: Names) -> Array:
+    """The samples of a case, which is the first name; without names all of them."""
+    if not names:
         return np.ones(data.table.n, dtype=bool)
-    cells = data.once(_all_cells)
-    case, variant = data.table.case_ids.index(row["case_id"]), cells.variants.index(row["variant"])
-    return np.asarray(cells.of_sample == case * len(cells.variants) + variant)
+    case_ids = data.table.case_ids
+    return np.asarray(data.table.case == (case_ids.index(names[0]) if names[0] in case_ids else -1))
 
 
-def _times(name: str, *, count: bool = False) -> Callable[[RunData, At], Contributions]:
+def _times(name: str, *, count: bool = False) -> Callable[[RunData, Names], Contributions]:
     """The times of calls, or how many there are."""
 
-    def contributions(data: RunData, at: At) -> Contributions:
+    def contributions(data: RunData, names: Names) -> Contributions:
         values, timed_out = _times_of(data.table, name)
-        rows = np.flatnonzero(_in_place(data, at) & ~np.isnan(values))
-        result = data.samples(np.ones(len(values)) if count else values, rows)
-        return result if count else replace(result, at_least=timed_out[rows])
+        here = _in_case(data, names)
+        timed = here & ~np.isnan(values)
+        if count:
+            return Contributions(np.where(here, timed, np.nan), not_missing=~here)
+        return Contributions(np.where(here, values, np.nan), at_least=timed & timed_out, not_missing=~here)
 
     return contributions
 
 
-def _unanswered(which: int) -> Callable[[RunData, At], Contributions]:
-    return lambda data, at: data.marked(data.table.unanswered()[which] & _in_place(data, at))
+def _unanswered(which: int) -> Callable[[RunData, Names], Contributions]:
+    def contributions(data: RunData, names: Names) -> Contributions:
+        here = _in_case(data, names)
+        return Contributions(np.where(here, data.table.unanswered()[which], np.nan), not_missing=~here)
+
+    return contributions
 
 
-def _called_cells(data: RunData, _: At) -> Contributions:
-    cells = data.once(_all_cells)
-    called = np.flatnonzero(cells.count(_called(data.table)))
+def _called_cells(data: RunData, _: Names) -> Contributions:
+    cells, called = data.once(_all_cells), data.once(_cells_with_calls)
     return Contributions(np.ones(len(called)), key=lambda row: (*cells.key(int(called[row])), None))
 
 
-def _in_bar(data: RunData, at: At) -> Contributions:
+def _cells_with_calls(data: RunData) -> Array:
+    return np.flatnonzero(data.once(_all_cells).count(_called(data.table)))
+
+
+def _n_called_cells(data: RunData, _: Names) -> Estimate:
+    n = len(data.once(_cells_with_calls))
+    return Estimate(float(n), n)
+
+
+def _bars(data: RunData) -> tuple[Bar, ...]:
     latency = data.table.latency()
-    return data.marked((latency >= at.item["low"]) & (latency < at.item["high"]))
+    return histogram(np.sort(latency[~np.isnan(latency)]))[0]
+
+
+def _in_bar(data: RunData, names: Names) -> Contributions:
+    latency, bar = data.table.latency(), data.once(_bars)[int(names[0]) - 1]
+    return Contributions(((latency >= bar.low) & (latency < bar.high)).astype(float))
+
+
+def _if_called(data: RunData) -> list[Names]:
+    return [()] if _called(data.table).any() else []
+
+
+def _if_timed(name: str) -> Callable[[RunData], list[Names]]:
+    return lambda data: [] if np.isnan(_times_of(data.table, name)[0]).all() else [()]
+
+
+def _called_cases(data: RunData) -> list[Names]:
+    called = np.bincount(data.table.case[_called(data.table)], minlength=len(data.table.case_ids))
+    return [(data.table.case_ids[case],) for case in np.flatnonzero(called).tolist()]
 
 
 _ANSWERED = "calls that failed, answers from the cache and calls without a measured time are left out"
 
 
-def _unanswered_metrics(head: str, place: str) -> Iterator[Reported]:
+def _register_unanswered(head: str, **more: Any) -> None:
     for which, (name, formula) in enumerate(_UNANSWERED.items()):
-        yield Reported(f"{head}.{name}", f"{place}.{name}", formula, _ANSWERED, _unanswered(which), of="calls")
+        register(_calls(f"{head}.{name}", formula, formula, _ANSWERED, Aggregate.SUM, _unanswered(which), **more))
 
 
-def _spread_metrics(head: str, place: str, name: str, unit: str = "s") -> Iterator[Reported]:
+def _register_spread(head: str, name: str, what: str, unit: str = "s", **more: Any) -> None:
     """Every registered figure of latency, of other times or of one case."""
-    points = latency_metrics()
+    points, times = latency_metrics(), _times(name)
+    better: Better = "higher" if name == "tokens_per_second" else "lower"
     for point, metric in points.items():
-        yield Reported(
-            f"{head}.{point}",
-            f"{place}.{point}",
-            metric.formula,
-            metric.counts,
-            _times(name),
-            unit=unit,
-            aggregate=metric.aggregate,
-            of="calls",
-            interval=NOT_GIVEN,
+        about = f"{_IN_WORDS.get(point, point)} of {what}"
+        register(
+            _calls(
+                f"{head}.{point}",
+                about,
+                metric.formula,
+                metric.counts,
+                metric.aggregate,
+                times,
+                unit=unit,
+                better=better,
+                **more,
+            )
         )
-    counts = points["p50"].counts
-    yield Reported(f"{head}.n", f"{place}.n", "calls with a time", counts, _times(name, count=True), of="calls")
+    about, counts = f"calls with a time: {what}", points["p50"].counts
+    register(_calls(f"{head}.n", about, "calls with a time", counts, Aggregate.SUM, _times(name, count=True), **more))
 
 
-REPORTED = (
-    *_unanswered_metrics("latency", "latency"),
-    *_spread_metrics("latency.first_byte", "latency.first_byte", "first_byte"),
-    *_spread_metrics("latency.first_token", "latency.first_token", "first_token"),
-    *_spread_metrics("latency.tokens_per_second", "latency.tokens_per_second", "tokens_per_second", "number"),
-    *_spread_metrics("latency.queued", "latency.queued", "queued"),
-    Reported(
+_IN_WORDS = {"p50": "median", "min": "lowest", "max": "highest"}
+
+
+def _calls(
+    name: str,
+    about: str,
+    formula: str,
+    counts: str,
+    how: Aggregate,
+    contributions: Callable[[RunData, Names], Contributions],
+    unit: str = "count",
+    better: Better = "lower",
+    **more: Any,
+) -> Metric:
+    """A metric of calls, which no gate can name."""
+    settings: dict[str, Any] = {"gate": False, "sliced": False, "of": "calls", "stands_on": "calls"} | more
+    return Metric(name, unit, about, formula, counts, how, contributions, better, **settings)
+
+
+_OF_CASE: dict[str, Any] = {"listed": True, "sliced": True, "all_names": _called_cases, "stands_on": "calls of a case"}
+_register_unanswered("latency", all_names=_if_called)
+for _name, _what in {
+    "first_byte": "the time until the first byte came",
+    "first_token": "the time until the first token came",
+    "tokens_per_second": "the tokens a second after the first",
+    "queued": "how late calls were sent",
+}.items():
+    _unit = "number" if _name == "tokens_per_second" else "s"
+    _register_spread(f"latency.{_name}", _name, _what, _unit, all_names=_if_timed(_name))
+register(
+    _calls(
         "latency.bar.<n>",
-        "latency.bars[<n>].count",
-        "answered calls that took {low:g} s and more, and less than {high:g} s",
+        "answered calls in one bar of the histogram",
+        "answered calls that took as long as the bar says",
         _ANSWERED,
+        Aggregate.SUM,
         _in_bar,
-        of="calls",
-        interval=NOT_GIVEN,
-    ),
-    Reported(
+        listed=True,
+        all_names=lambda data: [(str(at + 1),) for at in range(len(data.once(_bars)))],
+    )
+)
+register(
+    _calls(
         "latency.cells",
-        "latency.n_cells",
+        "cells with a call that was answered or failed",
         "cells with a call that was answered or failed",
         "answers from the cache are no calls",
+        Aggregate.SUM,
         _called_cells,
-        Level.CELL,
-    ),
-    *_spread_metrics("<case>.latency", "latency.cells[<case>].spread", "latency"),
-    *_unanswered_metrics("<case>.latency", "latency.cells[<case>]"),
+        figure=_n_called_cells,
+        all_names=_if_called,
+        of="cells",
+        stands_on="cases and variants with a call",
+    )
 )
+_register_spread("case.<case>.latency", "latency", "the calls of one case", **_OF_CASE)
+_register_unanswered("case.<case>.latency", **_OF_CASE)

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 from steelyard.frozen import frozen
 from steelyard.metrics.figures import Figures, Slice
 from steelyard.records import Outcome
-from steelyard.stats.intervals import Estimate
 from steelyard.wording import counted
 
 if TYPE_CHECKING:
-    from steelyard.analysis.calibration import ConfidenceFigures
-    from steelyard.analysis.findings import ConfusionFigure, SectionFigure
-    from steelyard.analysis.judge.votes import JudgeCheck
+    from steelyard.analysis.calibration import ConfidenceTexts
+    from steelyard.analysis.findings import ConfusionFigure
+    from steelyard.analysis.judge.labels import JudgeCheck
     from steelyard.analysis.latency import LatencyFigures
     from steelyard.analysis.repeats import ChecksFigures
     from steelyard.analysis.stability import PassFigures, StabilityFigures
@@ -34,45 +33,15 @@ class Repeated:
 
 
 @frozen
-class CodeFigure:
-    """One code of the taxonomy: how often it was found, and what the average would be were it fixed."""
+class FoundCode:
+    """One code of the taxonomy that was found; its figures are `findings.<code>`, `if_fixed.<code>`, `gain.<code>`."""
 
     code: str
-    count: int
-    samples: Estimate
-    """Share of conclusive samples with at least one such finding."""
-    if_fixed: Estimate
-    """The average score if every finding of this code were fixed and all else stayed."""
-    gain: float
-    """What the average would rise by; nothing where `fixed` is not available."""
     at_most: bool = False
     """True when nothing says what would have come, as for an answer that could not be read."""
     has_weight: bool = True
     """False when every finding is of a component that counts nothing in the score: then no gain says what it is
     worth to fix."""
-
-
-@frozen
-class FailingCodes:
-    """What no gain speaks of and a person must fix: grave findings of what has no weight, in samples that fail."""
-
-    n_failing: int
-    n_with: int
-    """Failing samples with at least one such finding."""
-    codes: dict[str, int]
-    """Failing samples with each code, the gravest and most frequent first."""
-
-
-@frozen
-class Difference:
-    """How much better the first variant is than another, case by case."""
-
-    first: str
-    other: str
-    estimate: Estimate = field(metadata={"name": "difference"})
-    """Mean of the differences by case, with an interval that allows for all the comparisons made; `n` is cases."""
-    p: float | None
-    """Adjusted for all the comparisons made; None when undefined."""
 
 
 @frozen
@@ -83,7 +52,8 @@ class BestVariant:
     """None when no variant is better than all others beyond noise."""
     leader: str
     """The one with the highest average."""
-    differences: tuple[Difference, ...]
+    others: tuple[str, ...]
+    """All others; `best.<other>` says how much better the leader is than each."""
     sentence: str
 
 
@@ -103,12 +73,10 @@ class Pattern:
 
 @frozen
 class Priority:
-    """What to fix first: a component, its average, and how much the headline would rise if it were perfect."""
+    """What to fix first: a code or component; `gain.<component>` is how much the headline would rise."""
 
     sentence: str
     component: str
-    average: Estimate
-    gain: float
 
 
 @frozen
@@ -124,17 +92,6 @@ class SampleLine:
     latency: float | None
     why: str
     """What went wrong in a few words: its findings, or the failure."""
-
-
-@frozen
-class ModeFigure:
-    """What one kind of judge says, on its own: never in one mean with another kind."""
-
-    n: int
-    """Samples that were scored in this mode."""
-    average: Estimate
-    dimensions: dict[str, Estimate] = field(default_factory=dict)
-    """Average of each dimension of the rubric, in points."""
 
 
 @frozen
@@ -154,40 +111,12 @@ class UsualScore:
 
 
 @frozen
-class BoundFigure:
-    """One dimension before and after rules and checks."""
-
-    capped: Estimate
-    """Share of the texts whose score was capped."""
-    uncapped_mean: Estimate
-    capped_mean: Estimate
-    top_share: Estimate = field(default_factory=lambda: Estimate(None, 0))
-    """Share of the texts with the highest score of the scale, as the judge said."""
-    top_beyond: Estimate = field(default_factory=lambda: Estimate(None, 0))
-    """Of the labelled texts, the share with the highest score by the judge minus that by the labels."""
-    constant: bool = False
-    """True when at least two texts were judged and the judge gave all of them the same."""
-    usual: UsualScore | None = field(default=None, metadata={"hidden": True})
-    """What tells whether the judge is constant; None when no text was judged."""
-
-
-@frozen
 class ReusedAnswers:
-    """Answers that were not requested again, or that are copies of an earlier repeat."""
+    """Of answers that are no new ones (`reused.*` says how many), when those from the cache of `--cache` were made."""
 
-    cached: int
-    """From the cache of `--cache`: no call was made."""
-    answers: int
-    """How many answers there are."""
     first: float | None = None
-    """When the first and the last of the cached ones were made; None where nobody noted it."""
+    """The first and the last of them; None where nobody noted it."""
     last: float | None = None
-    provider_cached: int = 0
-    """That the provider, or a gateway before it, marked as earlier answers from its cache."""
-    copied: int = 0
-    """Repeats that are the same answer as an earlier repeat of their case and variant: they count as one."""
-    copied_cells: int = 0
-    """In how many cases and variants."""
 
 
 @frozen
@@ -210,43 +139,20 @@ MAX_REBUTTALS = 1000
 
 @frozen
 class JudgeFigures:
-    """How the judge of a run behaved; shares are of votes, one for each member and judging repeat of a text."""
+    """What is listed of the judge of a run; its numbers are figures of the run (`judge.votes`, `judge.failed`)."""
 
     mode: str
     """The run's main mode: what is capped, broken and quoted is counted on votes of this mode alone."""
-    n_texts: int
-    n_votes: int
-    modes: dict[str, int] = field(default_factory=dict)
-    """Votes of each mode; those without scores are in none."""
-    steps: dict[str, int] = field(default_factory=dict)
-    """How answers were read, most frequent first."""
-    broken_rules: Estimate = field(default_factory=lambda: Estimate(None, 0))
-    """Share of votes that broke a binding rule; n/a when there is none."""
-    made_up_quotes: Estimate = field(default_factory=lambda: Estimate(None, 0))
-    """Share of votes with a quote that is not in the text; n/a when none is asked for."""
-    contradictions: Estimate = field(default_factory=lambda: Estimate(None, 0))
-    """Share of votes with a complaint that what was judged shows to be wrong; n/a when nothing is checked."""
-    self_contradictions: Estimate = field(default_factory=lambda: Estimate(None, 0))
-    """Share of votes whose scores do not fit the errors that they list; n/a when nothing is checked."""
-    failed: Estimate = field(default_factory=lambda: Estimate(None, 0))
-    """Of the votes that were answered, the share of which nothing could be used."""
-    unanswered: Estimate = field(default_factory=lambda: Estimate(None, 0))
-    """Share of all votes without any answer."""
-    cut_off: Estimate = field(default_factory=lambda: Estimate(None, 0))
-    """Of the answered votes of any mode, the share with an answer that broke off at the limit of tokens."""
-    disagreement: Estimate = field(default_factory=lambda: Estimate(None, 0))
-    """Share of the texts with several votes whose votes are far apart."""
     why_failed: dict[str, int] = field(default_factory=dict)
     """Why texts are inconclusive, as sentences that name the judge, most frequent first."""
     why_excluded: dict[str, int] = field(default_factory=dict)
     """Why judgements are not in the mode that was asked for, most frequent first: excluded, or all of the run."""
-    dimensions: dict[str, BoundFigure] = field(default_factory=dict)
-    remarks: dict[str, int] = field(default_factory=dict)
-    """Votes with at least one remark of each code, most frequent first."""
-    shortened: Estimate = field(default_factory=lambda: Estimate(None, 0))
-    """Share of the texts that a model was shown of which it saw only the beginning and the end."""
     rebuttals: list[Rebuttal] = field(default_factory=list)
     """Findings of scorers that the judge rebutted, one by one."""
+    constant: tuple[str, ...] = ()
+    """Dimensions in which every text got the same score, but for those in which the suite expects it."""
+    usual: dict[str, UsualScore] = field(default_factory=dict, metadata={"hidden": True})
+    """By dimension with a score, what tells whether the judge is constant."""
 
 
 @frozen
@@ -259,30 +165,20 @@ class Summary:
     """Every figure of the run, in the whole and in every slice, by name."""
     patterns: list[Pattern] = field(default_factory=list)
     priorities: list[Priority] = field(default_factory=list)
-    failures: dict[str, int] = field(default_factory=dict)
-    first_failures: dict[str, int] = field(default_factory=dict)
-    """How many first attempts of calls failed in which way, most frequent first: retries may have hidden them."""
     reused: ReusedAnswers | None = None
     """None when every answer is a new one."""
-    steps: dict[str, int] = field(default_factory=dict)
-    codes: list[CodeFigure] = field(default_factory=list)
+    codes: list[FoundCode] = field(default_factory=list)
     """Every code that was found, what is worth most to fix first."""
-    failing: FailingCodes | None = None
-    """None when no sample fails, or all that is found scores."""
     best_variant: BestVariant | None = None
     """None when the run has fewer than two variants."""
     repeats: int = 1
     method: str = ""
     """How the intervals were computed, in one line."""
-    n_patterns: int = 0
-    """How many things go wrong more than once, of which `patterns` are the first."""
-    modes: dict[str, ModeFigure] = field(default_factory=dict)
-    """By kind of judge, each on its own; empty for a run without a judge."""
     judge: JudgeFigures | None = None
     """None for a run without a judge."""
     judge_check: JudgeCheck | None = None
     """What labels say of the run's judge or, without one, of its own pass and fail; None for a run without labels."""
-    confidence: ConfidenceFigures | None = None
+    confidence: ConfidenceTexts | None = None
     """None for a run whose answers claim nothing with a confidence."""
     checks: ChecksFigures | None = None
     """None for a suite without expectations."""
@@ -294,8 +190,6 @@ class Summary:
     """None for a run without calls."""
     confusions: list[ConfusionFigure] = field(default_factory=list)
     """What was taken for something else, most frequent first, the first ten."""
-    sections: list[SectionFigure] = field(default_factory=list)
-    """Errors by the named region of the text that they begin in; empty when no finding names one."""
     repeated: dict[str, dict[str, Repeated]] = field(default_factory=dict)
     """By slice (`variant.x`; "" is the whole run), what came of every condition over repeats that the suite's criteria
     name, by its text."""
@@ -317,7 +211,7 @@ class Summary:
         if not total.n:
             return ""
         failed = round((rate.value or 0.0) * rate.n)
-        kinds = ", ".join(f"{kind} {n:,}" for kind, n in self.first_failures.items())
+        kinds = ", ".join(f"{kind} {n:,}" for kind, n in self.overall.counts("first_failures.<kind>").items())
         calls = f"{round(total.value or 0.0):,} attempts for {counted(total.n, 'call')}"
         return f"{calls}; {counted(failed, 'first attempt')} failed{f' ({kinds})' if kinds else ''}"
 

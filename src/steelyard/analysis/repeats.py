@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
+from typing import Any
 
 import numpy as np
 
@@ -22,14 +23,9 @@ from steelyard.metrics.cells import (
     effective_states,
 )
 from steelyard.metrics.expressions import RepeatsRule, parse_repeats
-from steelyard.metrics.kinds import NO_INTERVAL, Aggregate
-from steelyard.metrics.registry import (
-    At,
-    Contributions,
-    Level,
-    Reported,
-)
-from steelyard.metrics.run_data import RunData, one_value
+from steelyard.metrics.kinds import Aggregate
+from steelyard.metrics.registry import Contribute, Contributions, Level, Metric, Names, register
+from steelyard.metrics.run_data import RunData
 from steelyard.metrics.table import FORMAT, Table
 from steelyard.stats.arrays import Array, add_at, distinct, pieces
 from steelyard.stats.groups import Groups
@@ -401,71 +397,210 @@ _CELLS = (
     " failed, could not be read or is missing did not run the check; of a check that a sample has twice, the worse"
     " counts"
 )
-_Contribute = Callable[[RunData, At], Contributions]
 
 
-def _metric(name: str, place: str, formula: str, contributions: _Contribute) -> Reported:
-    return Reported(name, f"checks.{place}", formula, _CELLS, contributions, Level.CELL)
+def of_cells(
+    name: str, about: str, counts: str, contributions: Contribute, aggregate: Aggregate = Aggregate.SUM, **more: Any
+) -> Metric:
+    """A metric of cells that no gate can name: of the whole run, unless `more` says otherwise."""
+    settings: dict[str, Any] = {
+        "unit": "count",
+        "level": Level.CELL,
+        "of": "cells",
+        "better": "lower",
+        "gate": False,
+        "sliced": False,
+    }
+    return Metric(
+        name=name,
+        about=about,
+        formula=about,
+        counts=counts,
+        aggregate=aggregate,
+        contributions=contributions,
+        **settings | more,
+    )
 
 
-def _counted_cells(count: _Count) -> _Contribute:
-    """The cells with a value above 0."""
+OF_CASE: dict[str, Any] = {"listed": True, "sliced": True, "stands_on": "the repeats of one case"}
+"""What figures of one case have in common: they are listed, under every variant."""
 
-    def contributions(data: RunData, _: At) -> Contributions:
-        absent = data.cells.absent if count.planned else 0
-        each = _in_absent(count, data.cells) / absent if absent else 1.0
-        return data.of_cells(count.values(data, data.checked), absent=each, n_absent=absent)
+
+def all_cases(data: RunData) -> Iterator[Names]:
+    """The cases that have samples."""
+    return ((data.table.case_ids[case],) for case in dict.fromkeys(data.cells.case.tolist()))
+
+
+def of_case(data: RunData, case_id: str) -> Array:
+    """The cells of a case."""
+    case_ids = data.table.case_ids
+    return np.asarray(data.cells.case == (case_ids.index(case_id) if case_id in case_ids else -1))
+
+
+def _counted_cells(item: _Count) -> Contribute:
+    """What every cell brings, and what a planned one does that is missing."""
+
+    def contributions(data: RunData, _: Names) -> Contributions:
+        each = _in_absent(item, data.cells) / data.cells.absent if data.cells.absent else 0.0
+        return Contributions(item.values(data, data.checked).astype(float), absent=each)
 
     return contributions
 
 
-def _of_check(field: str, item: _Count) -> _Contribute:
+def _check_figures_of(data: RunData) -> dict[str, CheckFigure]:
+    """By name, the checks that are counted: those that are declared, with all values that they look for, and each value
+    of those that failed in most cells."""
+    if data.counted is None:
+        return {}
+    lines = (*_by_check(data, data.counted), *_by_declared(data, data.counted))
+    return {line.name: line for line in lines}
+
+
+def _check_names(data: RunData) -> list[Names]:
+    return [(name,) for name in data.once(_check_figures_of)]
+
+
+def _check_count(field: str) -> Callable[[RunData, Names], Estimate]:
+    def figure(data: RunData, names: Names) -> Estimate:
+        line = data.once(_check_figures_of)[names[0]]
+        n = line.cells_passed + line.cells_failed + line.undecided
+        return Estimate(float(getattr(line, field)), n)
+
+    return figure
+
+
+def _of_name(data: RunData, name: str) -> Array:
+    """The checks of cells of that name; of a declared one, with any value that it looks for."""
+    count = data.checked
+    if name in count.declared:
+        return np.asarray(count.base[count.name] == count.declared.index(name))
+    return np.asarray(count.name == (count.names.index(name) if name in count.names else -1))
+
+
+def _of_check(item: _Count) -> Contribute:
     """What the cells of one check bring."""
 
-    def contributions(data: RunData, at: At) -> Contributions:
-        count = data.checked
-        values, name = item.values(data, count), at.name("name")
-        mine = count.name == (count.names.index(name) if name in count.names else -1)
-        mine = mine & values if values.dtype == bool else mine
-        n = sum(check.name == name for cell in data.cells.uncalled for check in cell.checks)
-        each = float(_in_uncalled(field, 1, data.cells))
-        return data.of_cells(values[mine], count.cell[mine], absent=each, n_absent=n if each else 0)
+    def contributions(data: RunData, names: Names) -> Contributions:
+        mine, cell, values = _of_name(data, names[0]), data.checked.cell, item.values(data, data.checked)
+        has = np.bincount(cell[mine], minlength=data.cells.n) > 0
+        total = np.bincount(cell[mine], values[mine], minlength=data.cells.n)
+        return Contributions(np.where(has, total, np.nan), not_missing=~has, absent=0.0)
 
     return contributions
 
 
-def _clean(data: RunData, at: At) -> Contributions:
-    return one_value(data, at, f"{at.item['clean']} of {at.item['decided']} repeats passed")
+def _ran(state: str) -> Contribute:
+    """In how many repeats of the cells of a case a check passed, failed or did not run, or was planned."""
+
+    def contributions(data: RunData, names: Names) -> Contributions:
+        count, cells = data.checked, data.cells
+        rows = np.flatnonzero((count.name == _code(count, names[1])) & of_case(data, names[0])[count.cell])
+        # A cell has a check of one name once.
+        at = {int(cell): int(row) for cell, row in zip(count.cell[rows], rows, strict=True)}
+        values = np.full(cells.n, np.nan)
+        planned = count.passed + count.failed + count.not_run
+        values[count.cell[rows]] = (planned if state == "n" else getattr(count, state))[rows]
+
+        def detail(cell: int) -> str:
+            row = at[cell]
+            return f"{count.passed[row]} passed, {count.failed[row]} failed, {count.not_run[row]} did not run"
+
+        return Contributions(values, not_missing=np.isnan(values), detail=detail)
+
+    return contributions
 
 
-def _ran(data: RunData, at: At) -> Contributions:
-    check = at.item
-    return one_value(data, at, f"{check['passed']} passed, {check['failed']} failed, {check['not_run']} did not run")
+def _code(count: Counted, name: str) -> int:
+    return count.names.index(name) if name in count.names else -1
 
 
-REPORTED = (
-    *(_metric(item.name, field, item.formula, _counted_cells(item)) for field, item in _CELL_COUNTS.items()),
-    *(
-        _metric(f"check.<name>.{item.name}", f"by_check[<name>].{field}", item.formula, _of_check(field, item))
-        for field, item in _CHECK_COUNTS.items()
-    ),
-    _metric("<case>.clean", "cells[<case>].clean", "repeats that passed, under all rules", _clean),
-    _metric("<case>.decided", "cells[<case>].decided", "repeats that passed or failed", _clean),
-    *(
-        _metric(
-            f"<case>.check.<name>.{state}",
-            f"cells[<case>].checks[<name>].{state}",
-            f"repeats in which it {word}",
-            _ran,
+def _checks_of_cases(data: RunData) -> Iterator[Names]:
+    count = data.counted
+    if count is not None:
+        cases = data.cells.case[count.cell].tolist()
+        pairs = dict.fromkeys(zip(cases, count.name.tolist(), strict=True))
+        yield from ((data.table.case_ids[case], count.names[name]) for case, name in pairs)
+
+
+def _found_values(data: RunData) -> tuple[Array, Array, Array]:
+    """Every figure that a check found: its row among the checks, its cell, and how manieth of its cell and name it is,
+    from 0, by repeat."""
+    checks = data.checks
+    if checks is None or data.counted is None:
+        return (np.empty(0, dtype=int),) * 3
+    ran = effective_states(checks, data.table.conclusive) != NOT_RUN
+    rows = np.flatnonzero(ran & ~np.isnan(checks.value))
+    cell = data.cells.of_sample[checks.sample[rows]].astype(np.int64)
+    pair = cell * max(1, len(checks.names)) + checks.name[rows]
+    order = np.lexsort((data.columns.repeat[checks.sample[rows]], pair))
+    rows, cell, pair = rows[order], cell[order], pair[order]
+    _, first, n = np.unique(pair, return_index=True, return_counts=True)
+    return rows, cell, np.arange(len(rows)) - np.repeat(first, n)
+
+
+def _found_value(data: RunData, names: Names) -> Contributions:
+    """The n-th figure that a check found in the repeats of a case."""
+    rows, cell, rank = data.once(_found_values)
+    values, checks = np.full(data.table.n, np.nan), data.checks
+    if checks is not None and names[2].isdecimal():
+        code = checks.names.index(names[1]) if names[1] in checks.names else -1
+        mine = rows[of_case(data, names[0])[cell] & (checks.name[rows] == code) & (rank == int(names[2]) - 1)]
+        values[checks.sample[mine]] = checks.value[mine]
+    return Contributions(values, not_missing=np.isnan(values))
+
+
+def _names_of_values(data: RunData) -> Iterator[Names]:
+    rows, cell, rank = data.once(_found_values)
+    if data.checks is not None:
+        cases, checks = data.cells.case[cell].tolist(), data.checks.name[rows].tolist()
+        found = dict.fromkeys(zip(cases, checks, rank.tolist(), strict=True))
+        for case, name, place in found:
+            yield data.table.case_ids[case], data.checks.names[name], str(place + 1)
+
+
+for _item in _CELL_COUNTS.values():
+    register(
+        of_cells(
+            _item.name,
+            _item.formula,
+            _CELLS,
+            _counted_cells(_item),
+            all_names=lambda data: [] if data.counted is None else [()],
+            stands_on="planned cases and variants",
         )
-        for state, word in {**_RAN, "n": "was planned"}.items()
-    ),
-    _metric(
-        "<case>.check.<name>.value.<n>",
-        "cells[<case>].checks[<name>].values[<n>]",
-        "the figure that the check found, as recorded",
-        one_value,
-    ),
+    )
+for _field, _item in _CHECK_COUNTS.items():
+    register(
+        of_cells(
+            f"check.<name>.{_item.name}",
+            _item.formula,
+            _CELLS,
+            _of_check(_item),
+            figure=_check_count(_field),
+            all_names=_check_names,
+            stands_on="cases and variants that have the check",
+        )
+    )
+for _state, _word in {**_RAN, "n": "was planned"}.items():
+    register(
+        of_cells(
+            f"case.<case>.check.<name>.{_state}",
+            f"repeats of one case in which the check {_word}",
+            _CELLS,
+            _ran(_state),
+            **OF_CASE,
+            all_names=_checks_of_cases,
+        )
+    )
+register(
+    of_cells(
+        "case.<case>.check.<name>.value.<n>",
+        "the figure that the check found in one repeat of a case, as recorded",
+        _CELLS,
+        _found_value,
+        **OF_CASE | {"level": Level.SAMPLE, "of": "samples", "unit": "number"},
+        all_names=_names_of_values,
+    )
 )
 
 
@@ -551,19 +686,6 @@ class Repeats:
         cell, group = pair // size, pair % size
         return cell, group, np.maximum(0, self._expected(factor) - np.bincount(group, minlength=size))
 
-    def looked_at(
-        self, text: str, factor: str, groups: Groups, name: str
-    ) -> tuple[Array, Array, int, Callable[[int], str]]:
-        """Of one rule: the cells of a group, the state of every cell (`STATES`), how many cells of the group were
-        planned of which nothing came, and a cell in words."""
-        counted = next(item for item in self._counted if item.rule.text == text)
-        (cell, group, unseen), at = self._by_group(factor, groups), groups.names.index(name)
-        return cell[group == at], counted.states(), int(unseen[at]), lambda cell: self._words(counted, [cell])[0]
-
-    def key(self, cell: int) -> tuple[str, str, None]:
-        """Case and variant of a cell."""
-        return (*self._cells.key(cell), None)
-
     def _expected(self, factor: str) -> int:
         """How many cells each group was planned to have, where the plan says it: every variant asks for every case."""
         if factor == "":
@@ -611,30 +733,34 @@ def _findings(table: Table, code: str) -> Array:
     return result
 
 
-def _of_run(data: RunData) -> Repeats:
-    return Repeats(data.table, data.suite)
+class _States:
+    """By cell and rule, whether it passes over the repeats of the cell (`STATES`), and the cell in words."""
+
+    def __init__(self, data: RunData) -> None:
+        self.cells, self._counted = data.cells, {}
+        for rule in repeat_rules(data.suite):
+            looked_at, holds = _samples(data.of_repeats, rule)
+            counts = (self.cells.count_of(looked_at), self.cells.count_of(looked_at & holds))
+            self._counted[rule.text] = _Counted(rule, *counts, self.cells.planned_repeats)
+
+    def of(self, text: str) -> Array:
+        return self._counted[text].states()
+
+    def detail(self, text: str) -> Callable[[int], str]:
+        counted = self._counted[text]
+        return lambda cell: f"{counted.passed[cell]} of {counted.runs[cell]}"
 
 
-def _criterion_in_state(state: str) -> Callable[[RunData, At], Contributions]:
+def _criterion_in_state(state: str) -> Contribute:
     """The cells in one state or, for `share`, all that could be decided."""
 
-    def contributions(data: RunData, at: At) -> Contributions:
-        repeats = data.once(_of_run)
-        groups = data.groups[at.factor]
-        cells, states, unseen, detail = repeats.looked_at(at.name("rule"), at.factor, groups, at.slice)
+    def contributions(data: RunData, names: Names) -> Contributions:
+        of_rules = data.once(_States)
+        states, detail = of_rules.of(names[0]), of_rules.detail(names[0])
         if state == "share":
-            values = np.where(states[cells] == _UNDECIDED, np.nan, states[cells] == _PASSED)
-        else:
-            cells = cells[states[cells] == STATES[state]]
-            values = np.ones(len(cells))
-        return Contributions(
-            values,
-            excluded=(("undecided", None),),
-            absent=None if state == "share" else float(state == "undecided"),
-            detail=lambda row: detail(int(cells[row])),
-            key=lambda row: repeats.key(int(cells[row])),
-            n_absent=unseen,
-        )
+            values = np.where(states == _UNDECIDED, np.nan, states == _PASSED)
+            return Contributions(values, excluded=(("undecided", None),), detail=detail)
+        return Contributions((states == STATES[state]).astype(float), absent=float(state == "undecided"), detail=detail)
 
     return contributions
 
@@ -643,26 +769,31 @@ _HOW = (
     "a cell is a case under a variant; the condition is looked for in its conclusive repeats; it passes only with as"
     " many of them as the rule asks for, and is undecided while the others could change it"
 )
-REPORTED_CRITERIA = tuple(
-    Reported(
-        f"<slice>.repeated.<rule>.{state}",
-        f"<slice>.repeated.<rule>.{state}",
-        "cells with this outcome",
-        _HOW,
-        _criterion_in_state(state),
-        Level.CELL,
+_OF_RULE: dict[str, Any] = {
+    "listed": True,
+    "sliced": True,
+    "all_names": lambda data: [(rule.text,) for rule in repeat_rules(data.suite)],
+}
+for _state in STATES:
+    register(
+        of_cells(
+            f"repeated.<rule>.{_state}",
+            f"cells in which the condition over repeats {'is undecided' if _state == 'undecided' else _state}",
+            _HOW,
+            _criterion_in_state(_state),
+            **_OF_RULE,
+            stands_on="cases and variants",
+        )
     )
-    for state in ("passed", "failed", "undecided")
+register(
+    of_cells(
+        "repeated.<rule>.share",
+        "cells in which it passes / cells that could be decided",
+        _HOW,
+        _criterion_in_state("share"),
+        Aggregate.MEAN,
+        **_OF_RULE,
+        unit="share",
+        stands_on="cases and variants that could be decided",
+    )
 )
-SHARE = Reported(
-    "<slice>.repeated.<rule>.share",
-    "gates[<n>].value",
-    "cells in which it passes / cells that could be decided",
-    _HOW,
-    _criterion_in_state("share"),
-    Level.CELL,
-    "share",
-    Aggregate.MEAN,
-    interval=NO_INTERVAL,
-)
-"""Of a gate or criterion over repeats."""

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
 import numpy as np
 
-from steelyard.analysis.repeats import ranked_first
+from steelyard.analysis.repeats import OF_CASE, all_cases, of_case, of_cells, ranked_first
 from steelyard.frozen import frozen
 from steelyard.metrics.cells import CellGroups, PassedRepeats
-from steelyard.metrics.kinds import Aggregate
-from steelyard.metrics.registry import (
-    At,
-    Contributions,
-    Level,
-    Reported,
-)
-from steelyard.metrics.run_data import RunData, one_value
-from steelyard.metrics.stability import PRESENCE, Seen
+from steelyard.metrics.figures import Slice
+from steelyard.metrics.kinds import Ratio
+from steelyard.metrics.registry import Contributions, Names, register
+from steelyard.metrics.run_data import RunData
+from steelyard.metrics.stability import Seen
 from steelyard.stats.arrays import Array
-from steelyard.stats.intervals import Estimate
+from steelyard.stats.groups import Groups
+from steelyard.stats.intervals import Estimate, Scale, settled
 from steelyard.wording import percent
 
 # How often repeats pass.
@@ -113,56 +110,43 @@ class CellStability:
 
 @frozen
 class StabilityFigures:
-    """How alike repeats are, over all cases; n/a where nothing can be compared."""
+    """How alike repeats are, case by case; `stability.*` says it of all cases together."""
 
     key: str
     how: dict[str, str]
     """By declared field, how two values are compared with each other: `equal` or `overlap`."""
-    presence: Estimate
-    """Mean over the cells that have something to compare; `n` is these cells, with an interval over them."""
-    fields: dict[str, Estimate] = field(default_factory=dict)
-    comparisons: dict[str, int] = field(default_factory=dict)
-    """By field, and for `presence`, how many comparisons stand behind all cells together."""
     cells: tuple[CellStability, ...] = ()
     """At most `MOST_CELLS` in the order of the cases, those whose repeats differ most; those whose answers are to have
     no items are in no figure."""
-    n_cells: int = 0
-    keyless: int = 0
-    """Items that came without the key; they are compared with each other as if they had one in common."""
 
-    @property
-    def unstable(self) -> list[str]:
+    def of_run(self, overall: Slice) -> dict[str, Estimate]:
+        """By field, and for `presence`, how alike it is in the whole run."""
+        return {name: overall[f"stability.{name}"] for name in ("presence", *self.how)}
+
+    def unstable(self, overall: Slice) -> list[str]:
         """Every figure below 60 %, first of the run, then of its cases, the least first: `span 22.2 % of case_04`."""
-        run = [("", self.presence, self.fields)]
-        cells = [(f" of {cell.case_id} {cell.variant}".rstrip(), cell.presence, cell.fields) for cell in self.cells]
+        cells = [
+            (f" of {cell.case_id} {cell.variant}".rstrip(), {"presence": cell.presence, **cell.fields})
+            for cell in self.cells
+        ]
         messages = [
             [
                 (item.value or 0.0, name, where)
-                for where, presence, fields in part
-                for name, item in {"presence": presence, **fields}.items()
+                for where, shares in part
+                for name, item in shares.items()
                 if band_of(item.value) == "unstable"
             ]
-            for part in (run, cells)
+            for part in ([("", self.of_run(overall))], cells)
         ]
         return [f"{name} {percent(value)}{where}" for part in messages for value, name, where in sorted(part)]
 
 
-def stability_figures(data: RunData, run: Mapping[str, Estimate]) -> StabilityFigures | None:
-    """The figures of a run whose metrics over cells are `run`; None for a suite that compares nothing."""
+def stability_figures(data: RunData) -> StabilityFigures | None:
+    """How alike the repeats of a run are; None for a suite that compares nothing."""
     seen, rules, cells = data.stability, data.suite.stability, data.cells
     if seen is None or rules is None:
         return None
-    apart = seen.apart
-    return StabilityFigures(
-        key=rules.key,
-        how=dict(rules.fields),
-        presence=run[PRESENCE],
-        fields={name: run[f"stability.{name}"] for name in rules.fields},
-        comparisons=seen.comparisons(),
-        cells=_listed(data.once(_chosen), seen, cells),
-        n_cells=int((~apart).sum()) + cells.absent,
-        keyless=seen.keyless,
-    )
+    return StabilityFigures(rules.key, dict(rules.fields), _listed(data.once(_chosen), seen, cells))
 
 
 def _chosen(data: RunData) -> Array:
@@ -190,94 +174,194 @@ def _seen(data: RunData) -> Seen:
     return data.stability
 
 
-def _compared(data: RunData, at: At) -> Contributions:
-    return data.of_cells(_seen(data).compared(at.name("what")), absent=0.0)
+def _if_compared(data: RunData) -> list[Names]:
+    return [] if data.stability is None else [()]
 
 
-def _compared_in_words(at: At) -> str:
-    """Items in both of two repeats; of presence, in either."""
-    return f"items in {'either' if at.name('what') == 'presence' else 'both'} of two repeats"
+def _compared(data: RunData, names: Names) -> Contributions:
+    return Contributions(_seen(data).compared(names[0]).astype(float), absent=0.0)
 
 
-def _in_words(data: RunData, at: At) -> str:
+def _keyless(data: RunData, _: Names) -> Estimate:
+    return Estimate(float(_seen(data).keyless), data.cells.n, data.cells.absent)
+
+
+def _in_words(data: RunData) -> Callable[[int], str]:
     """What the repeats of a cell come to."""
-    seen, cell = _seen(data), next(item for item in at.path if "case_id" in item)
-    number = data.once(_chosen)[at.path[1]["cells"].index(cell)]
-    both = f"{seen.shared[number]} items in both, {seen.either[number]} in either"
-    return f"{seen.runs[number]} of {data.cells.planned_repeats[number]} repeats read; {both}"
+    seen, planned = _seen(data), data.cells.planned_repeats
+
+    def detail(cell: int) -> str:
+        both = f"{seen.shared[cell]} items in both, {seen.either[cell]} in either"
+        return f"{seen.runs[cell]} of {planned[cell]} repeats read; {both}"
+
+    return detail
 
 
-def _of_cell(data: RunData, at: At) -> Contributions:
-    return one_value(data, at, _in_words(data, at))
+def _of_cell(values: Callable[[RunData], Array]) -> Callable[[RunData, Names], Contributions]:
+    """The value of the cells of one case."""
+
+    def contributions(data: RunData, names: Names) -> Contributions:
+        here = of_case(data, names[0])
+        return Contributions(np.where(here, values(data), np.nan), not_missing=~here, detail=_in_words(data))
+
+    return contributions
 
 
-def _of_items(data: RunData, at: At) -> Contributions:
-    """The items behind a share are its n."""
-    words = _in_words(data, at)
-    cell = next(item for item in at.path if "case_id" in item)
-    values = np.full(max(at.value.n, 1), at.value.value)
-    key = (cell["case_id"], cell["variant"], None)
-    return Contributions(values, np.ones(len(values)), detail=lambda _: words, key=lambda _: key)
+class _OfItems(Ratio):
+    """One sum of items over another, which is what it stands on; a case is no sample of cases: it has no interval."""
+
+    def estimate(self, contributions: Contributions, groups: Groups, scale: Scale) -> Sequence[Estimate]:  # noqa: ARG002
+        of = groups.totals(contributions.values if contributions.below is None else contributions.below)
+        pairs = zip(groups.totals(contributions.values), of, strict=True)
+        return [
+            Estimate(settled((alike.value or 0.0) / items.value) if items.value else None, round(items.value or 0.0))
+            for alike, items in pairs
+        ]
+
+    def interval_text(self, unit: str, *, of_cells: bool = False) -> str:  # noqa: ARG002
+        return "none: one case is no sample of cases"
 
 
-def _metric(name: str, place: str, formula: Any, contributions: Any, **more: Any) -> Reported:
-    how, interval = "every repeat of a cell is compared with every other; items are paired by key", "one case is no"
-    interval = f"none: {interval} sample of cases"
-    return Reported(name, f"stability.{place}", formula, how, contributions, Level.CELL, interval=interval, **more)
+def _items_of_cell(data: RunData, names: Names) -> Contributions:
+    """Of the cells of one case, the share of alike items; the items behind it are its denominator."""
+    seen, here = _seen(data), of_case(data, names[0])
+    alike = seen.alike[:, seen.fields.index(names[1])] if len(names) > 1 else seen.shared
+    of = seen.compared(names[1] if len(names) > 1 else "presence")
+
+    def mine(values: Array) -> Array:
+        return np.where(here, values, np.nan)
+
+    return Contributions(mine(alike), mine(of), not_missing=~here, detail=_in_words(data))
 
 
-def _flaky(data: RunData) -> Array:
-    return np.empty(0) if data.clean_repeats is None else data.clean_repeats.flaky().values
+def _compared_cases(data: RunData) -> Iterator[Names]:
+    """The cases that may have items."""
+    if data.stability is not None:
+        asked = data.cells.case[~data.stability.apart]
+        yield from ((data.table.case_ids[case],) for case in dict.fromkeys(asked.tolist()))
 
 
-def _of_repeats(data: RunData, at: At) -> Contributions:
-    return one_value(data, at, f"{at.item['clean']} of {at.item['decided']} repeats passed")
+def _compared_fields(data: RunData) -> Iterator[Names]:
+    fields = data.stability.fields if data.stability is not None else []
+    return ((*case, name) for case in _compared_cases(data) for name in fields)
 
 
-def _passed(name: str, formula: str) -> Reported:
-    how = "a cell is a case under a variant; its repeats pass when the sample does, under all its rules"
-    return Reported(f"<case>.passes.{name}", f"passes.cells[<case>].{name}", formula, how, _of_repeats, Level.CELL)
+def _repeats_of(which: str) -> Callable[[RunData, Names], Contributions]:
+    """How many repeats of the cells of one case passed, or were decided."""
+
+    def contributions(data: RunData, names: Names) -> Contributions:
+        repeats, here = data.clean_repeats, of_case(data, names[0])
+        if repeats is None:
+            raise ValueError("a suite without a pass rule has no repeats that pass")
+        passed, decided = repeats.passed, repeats.decided
+        return Contributions(
+            np.where(here, getattr(repeats, which), np.nan),
+            not_missing=~here,
+            detail=lambda cell: f"{passed[cell]} of {decided[cell]} repeats passed",
+        )
+
+    return contributions
 
 
-_SHARE: dict[str, Any] = {"unit": "share", "aggregate": Aggregate.RATIO, "of": "items"}
-REPORTED = (
-    Reported(
+def _repeated_cases(data: RunData) -> Iterator[Names]:
+    if data.clean_repeats is not None:
+        yield from all_cases(data)
+
+
+def _flaky(data: RunData, _: Names) -> Contributions:
+    flaky = np.empty(0) if data.clean_repeats is None else data.clean_repeats.flaky().values
+    return Contributions(flaky, absent=0.0)
+
+
+_A_CELL = "a cell is a case under a variant; its repeats pass when the sample does, under all its rules"
+register(
+    of_cells(
         "cases.count.flaky",
-        "passes.n_flaky",
         "cells in which some repeats passed and others failed",
-        "a cell is a case under a variant; its repeats pass when the sample does, under all its rules",
-        lambda data, _: data.of_cells(_flaky(data), absent=0.0),
-        Level.CELL,
-    ),
-    _passed("clean", "repeats that passed"),
-    _passed("decided", "repeats that passed or did not"),
-    _metric(
+        _A_CELL,
+        _flaky,
+        all_names=lambda data: [] if data.clean_repeats is None else [()],
+        stands_on="cases and variants",
+    )
+)
+for _name, _which, _about in (
+    ("passes.clean", "passed", "repeats of one case that passed"),
+    ("passes.decided", "decided", "repeats of one case that passed or did not"),
+    ("clean", "passed", "repeats of one case that passed, under all rules"),
+    ("decided", "decided", "repeats of one case that passed or failed"),
+):
+    register(
+        of_cells(f"case.<case>.{_name}", _about, _A_CELL, _repeats_of(_which), **OF_CASE, all_names=_repeated_cases)
+    )
+_HOW = "every repeat of a cell is compared with every other; items are paired by key"
+register(
+    of_cells(
         "stability.comparisons.<what>",
-        "comparisons.<what>",
-        _compared_in_words,
+        "items in both of two repeats; of presence, in either",
+        _HOW,
         _compared,
-    ),
-    _metric("stability.items.keyless", "keyless", "items without the key", one_value),
-    _metric(
+        all_names=lambda data: [(what,) for what in (("presence", *data.stability.fields) if data.stability else ())],
+        better="",
+        stands_on="cases and variants",
+    )
+)
+register(
+    of_cells(
+        "stability.items.keyless",
+        "items without the key",
+        _HOW,
+        lambda data, _: Contributions(np.array([float(_seen(data).keyless)]), key=lambda _: ("(all)", "", None)),
+        figure=_keyless,
+        all_names=_if_compared,
+        stands_on="cases and variants",
+    )
+)
+register(
+    of_cells(
         "stability.cells.all",
-        "n_cells",
         "cells of which items may be asked for: all but those whose answers were read and have none",
-        lambda data, _: data.of_cells(~_seen(data).apart, absent=1.0, n_absent=data.cells.absent),
-    ),
-    _metric("<case>.stability.runs", "cells[<case>].runs", "repeats whose answer could be read", _of_cell),
-    _metric("<case>.stability.missing", "cells[<case>].missing", "planned repeats without such an answer", _of_cell),
-    _metric(
-        "<case>.stability.presence",
-        "cells[<case>].presence",
-        "items in both of two repeats / items in either",
-        _of_items,
+        _HOW,
+        lambda data, _: Contributions((~_seen(data).apart).astype(float), absent=1.0),
+        all_names=_if_compared,
+        better="",
+        stands_on="planned cases and variants",
+    )
+)
+_LISTED: dict[str, Any] = OF_CASE | {"all_names": _compared_cases}
+register(
+    of_cells(
+        "case.<case>.stability.runs",
+        "repeats of one case whose answer could be read",
+        _HOW,
+        _of_cell(lambda data: _seen(data).runs),
+        **_LISTED | {"better": "higher"},
+    )
+)
+register(
+    of_cells(
+        "case.<case>.stability.missing",
+        "planned repeats of one case without such an answer",
+        _HOW,
+        _of_cell(lambda data: data.cells.planned_repeats - _seen(data).runs),
+        **_LISTED,
+    )
+)
+_SHARE = _LISTED | {"unit": "share", "aggregate": _OfItems(), "better": "higher", "of": "items"}
+register(
+    of_cells(
+        "case.<case>.stability.presence",
+        "items of one case in both of two repeats / items in either",
+        _HOW,
+        _items_of_cell,
         **_SHARE,
-    ),
-    _metric(
-        "<case>.stability.field.<field>",
-        "cells[<case>].fields.<field>",
-        "how alike the field is / items in both repeats",
-        _of_items,
-        **_SHARE,
-    ),
+    )
+)
+register(
+    of_cells(
+        "case.<case>.stability.field.<field>",
+        "how alike the field is / items of one case in both repeats",
+        _HOW,
+        _items_of_cell,
+        **_SHARE | {"all_names": _compared_fields},
+    )
 )

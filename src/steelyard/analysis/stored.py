@@ -86,7 +86,8 @@ def _computed(store: Store, header: RunHeader) -> Summary:
 def basis_of(store: Store, header: RunHeader) -> str:
     """What a summary is made of besides the samples: what people say of them, and the metrics that there are."""
     # What a suite brings along is computed when its run ends: its code may have changed since, or be gone.
-    names = sorted(name for name, item in metrics().items() if not item.own)
+    judged = header.description.judge is not None
+    names = sorted(name for name, item in metrics(judged=judged).items() if not item.own)
     return f"{digest(names)} {store.people.said_of(header.id)}"
 
 
@@ -116,14 +117,13 @@ def _read(stored: StoredSummary) -> Summary | None:
 def _know_every_part() -> None:
     """The types of the lists that few summaries have, which their own modules define."""
     from steelyard.analysis import calibration, findings, latency, repeats, stability
-    from steelyard.analysis.judge import votes
+    from steelyard.analysis.judge import labels
     from steelyard.store import codec
 
     codec.KNOWN.update(
-        ConfidenceFigures=calibration.ConfidenceFigures,
+        ConfidenceTexts=calibration.ConfidenceTexts,
         ConfusionFigure=findings.ConfusionFigure,
-        SectionFigure=findings.SectionFigure,
-        JudgeCheck=votes.JudgeCheck,
+        JudgeCheck=labels.JudgeCheck,
         LatencyFigures=latency.LatencyFigures,
         ChecksFigures=repeats.ChecksFigures,
         PassFigures=stability.PassFigures,

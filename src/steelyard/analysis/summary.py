@@ -8,30 +8,24 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from steelyard.analysis.findings import (
-    code_figures,
-    failing_codes,
-    find_patterns,
-    find_priorities,
-    section_figures,
-    severities,
-    top_confusions,
-)
+from steelyard.analysis.findings import top_confusions
+from steelyard.analysis.fixes import find_priorities, found_codes
 from steelyard.analysis.latency import bottleneck, latency_figures
-from steelyard.analysis.model import BestVariant, ModeFigure, Repeated, ReusedAnswers, Summary
+from steelyard.analysis.model import BestVariant, Repeated, ReusedAnswers, Summary
+from steelyard.analysis.patterns import find_patterns
 from steelyard.analysis.repeats import Repeats, checks_figures
 from steelyard.loading.own_metrics import load_metrics
-from steelyard.metrics.cells import Cells
 from steelyard.metrics.figures import run_figures
 from steelyard.metrics.own import with_values
+from steelyard.metrics.registry import OF_JUDGE
 from steelyard.metrics.run_data import RunData
 from steelyard.metrics.stability import Placed
 from steelyard.metrics.table import Table, clusters_in_words
 from steelyard.records import RunHeader
-from steelyard.stats.arrays import Array, tally
+from steelyard.stats.arrays import Array
 from steelyard.stats.groups import Groups
 from steelyard.stats.intervals import Estimate
-from steelyard.store.base import Checks, ClaimColumns, Columns, Store
+from steelyard.store.base import Checks, ClaimColumns, Columns, JudgedSample, Store
 from steelyard.store.contents import Contents
 from steelyard.store.figures import SliceKey
 from steelyard.store.headers import answers_from
@@ -39,10 +33,8 @@ from steelyard.suite.models import SuiteModel
 from steelyard.suite.values import load_in_words
 
 if TYPE_CHECKING:
-    from steelyard.analysis.calibration import ConfidenceFigures
+    from steelyard.analysis.calibration import ConfidenceTexts
     from steelyard.analysis.judge.corrected import LabelColumns, RunLabels
-    from steelyard.analysis.judge.model import Judged
-    from steelyard.analysis.judge.votes import DescribedRubric
     from steelyard.analysis.model import JudgeFigures
     from steelyard.analysis.stability import PassFigures, StabilityFigures
 
@@ -52,7 +44,7 @@ L = TypeVar("L", Columns, Checks)
 def summarise(
     columns: Columns,
     suite: SuiteModel,
-    judgements: Iterable[Judged] | None = None,
+    judgements: Iterable[JudgedSample] | None = None,
     claims: ClaimColumns | None = None,
     checks: Checks | None = None,
     items: Iterable[Placed] | None = None,
@@ -63,46 +55,38 @@ def summarise(
     """The summary of a run; `suite` is the suite as the run's header describes it.
 
     Samples that were planned and did not come are missing from every figure of the whole run. `judgements` are those of
-    the run in the order of its plan; they are read once and none is kept. `claims` are what its answers claimed,
+    the run in the order of its plan; they are read once, into columns. `claims` are what its answers claimed,
     `checks` what became of its expectations, `items` what its repeats are compared by; `contents` gives what its
     findings say, last of all. `load` says in words how the calls were made; None leaves out all about latency that no
     gate stands on. `labels` are what reviewers say of its cases and people of its answers.
     """
-    data = RunData(columns, suite, checks, items)
+    data = RunData(columns, suite, checks, items, None if claims is None else lambda: claims)
     by_labels = None if labels is None else _label_columns(labels, data)
     data.labels = None if by_labels is None else by_labels.column()
+    data.judged = None if judgements is None or suite.judge is None else lambda: judgements
+    data.case_labels = None if labels is None else labels.by_case
     table, groups = data.table, data.groups
     repeats = Repeats(table.of_repeats(), suite)
-    rubric = _rubric(suite)
     figures = run_figures(data)
     overall = figures.slice()
-    codes = code_figures(table, groups[""], overall, severities(suite))
-    patterns, n_patterns = find_patterns(table, groups, suite)
     return Summary(
         passing=suite.passing.text if suite.passing else "",
         figures=figures,
-        patterns=patterns,
-        priorities=find_priorities(table, overall, suite, codes),
-        failures=_frequent(columns.failure, columns.failures),
-        first_failures=_frequent(*table.first_failures()),
-        reused=reused_answers(table, suite),
-        steps=_frequent(columns.step, columns.steps),
-        codes=codes,
-        failing=failing_codes(table, codes, suite),
-        best_variant=_best_variant(table, suite),
+        patterns=find_patterns(data),
+        priorities=find_priorities(data, overall),
+        reused=reused_answers(table),
+        codes=found_codes(data, overall),
+        best_variant=_best_variant(data),
         repeats=int(columns.repeat.max()) + 1 - int(columns.repeat.min()) if columns.n else 1,
         method=_method(table, clustered=any(group.clustered for group in groups.values())),
-        n_patterns=n_patterns,
-        modes=_modes(groups[""], table, rubric),
-        judge=_judge(judgements, rubric, labels),
+        judge=_judge(data),
         judge_check=None if by_labels is None else by_labels.check(),
-        confidence=_confidence(claims, table, suite),
+        confidence=_confidence(data),
         checks=checks_figures(data, overall),
         passes=_passes(data, overall),
-        stability=_stability(data, overall),
+        stability=_stability(data),
         latency=None if load is None else latency_figures(table, overall, suite, load),
         confusions=[] if contents is None else top_confusions(table, suite, contents()),
-        sections=section_figures(table, columns),
         repeated={} if repeats.is_empty else _repeated(repeats, groups),
     )
 
@@ -110,22 +94,12 @@ def summarise(
 # What few runs have: what computes it is imported for them alone.
 
 
-def _rubric(suite: SuiteModel) -> DescribedRubric | None:
-    if suite.judge is None:
-        return None
-    from steelyard.analysis.judge.votes import described_rubric
-
-    return described_rubric(suite)
-
-
-def _judge(
-    judgements: Iterable[Judged] | None, rubric: DescribedRubric | None, labels: RunLabels | None
-) -> JudgeFigures | None:
-    if judgements is None or rubric is None:
+def _judge(data: RunData) -> JudgeFigures | None:
+    if data.judged is None:
         return None
     from steelyard.analysis.judge.figures import judge_figures
 
-    return judge_figures(judgements, rubric, None if labels is None else labels.by_case)
+    return judge_figures(data)
 
 
 def _label_columns(labels: RunLabels, data: RunData) -> LabelColumns:
@@ -134,12 +108,14 @@ def _label_columns(labels: RunLabels, data: RunData) -> LabelColumns:
     return LabelColumns(labels, data)
 
 
-def _confidence(claims: ClaimColumns | None, table: Table, suite: SuiteModel) -> ConfidenceFigures | None:
-    if claims is None or not claims.n:
+def _confidence(data: RunData) -> ConfidenceTexts | None:
+    if data.claims is None or not data.claims().n:
         return None
-    from steelyard.analysis.confidence import confidence_figures
+    from steelyard.analysis.calibration import texts_of
+    from steelyard.analysis.confidence import run_confidence
 
-    return confidence_figures(claims, table, suite)
+    figures = data.once(run_confidence)
+    return None if figures is None else texts_of(figures)
 
 
 def _passes(data: RunData, run: Mapping[str, Estimate]) -> PassFigures | None:
@@ -150,12 +126,12 @@ def _passes(data: RunData, run: Mapping[str, Estimate]) -> PassFigures | None:
     return pass_figures(data, run, data.clean_repeats)
 
 
-def _stability(data: RunData, run: Mapping[str, Estimate]) -> StabilityFigures | None:
+def _stability(data: RunData) -> StabilityFigures | None:
     if data.stability is None:
         return None
     from steelyard.analysis.stability import stability_figures
 
-    return stability_figures(data, run)
+    return stability_figures(data)
 
 
 def _repeated(repeats: Repeats, groups: Mapping[str, Groups]) -> dict[str, dict[str, Repeated]]:
@@ -167,61 +143,22 @@ def _repeated(repeats: Repeats, groups: Mapping[str, Groups]) -> dict[str, dict[
     }
 
 
-def _modes(run: Groups, table: Table, rubric: DescribedRubric | None) -> dict[str, ModeFigure]:
-    """Each mode on its own, the run's main one first."""
-    if rubric is None:
-        return {}
-    dimensions = [name for name in rubric.dimensions if name in table.components]
-    results = {}
-    for mode in sorted(table.modes, key=lambda name: (name != rubric.mode, name)):
-        average = run.means(table.read_in(mode))[0]
-        if average.n:
-            means = {name: run.means(table.read_in(mode, name), rubric.scale)[0] for name in dimensions}
-            results[mode] = ModeFigure(average.n, average, means)
-    return results
-
-
-def reused_answers(table: Table, suite: SuiteModel) -> ReusedAnswers | None:
-    """Which answers of a run are no new ones; None when all are."""
-    cached, reused, copied = table.cached(), table.reused(), table.copied()
-    if not reused.any() and not copied.any():
+def reused_answers(table: Table) -> ReusedAnswers | None:
+    """When the cached answers of a run were made; None when all its answers are new ones."""
+    if not (table.reused() | table.copied()).any():
         return None
-    made_at = table.reported("made_at")[cached]
+    made_at = table.reported("made_at")[table.cached()]
     dates = made_at[~np.isnan(made_at)]
-    return ReusedAnswers(
-        cached=int(cached.sum()),
-        answers=int((~np.logical_or(*table.unanswered())).sum()),
-        first=float(dates.min()) if len(dates) else None,
-        last=float(dates.max()) if len(dates) else None,
-        provider_cached=int((reused & ~cached).sum()),
-        copied=int(copied.sum()),
-        copied_cells=int((Cells(table, suite).count(copied) > 0).sum()) if copied.any() else 0,
-    )
+    return ReusedAnswers(float(dates.min()), float(dates.max())) if len(dates) else ReusedAnswers()
 
 
-def _frequent(codes: Array, names: list[str]) -> dict[str, int]:
-    """How often each name occurs, most frequent first."""
-    counts = tally(codes, len(names))
-    return {
-        names[i]: int(counts[i]) for i in sorted(range(len(names)), key=lambda i: (-counts[i], names[i])) if counts[i]
-    }
-
-
-def _best_variant(table: Table, suite: SuiteModel) -> BestVariant | None:
-    if len(table.variants) < 2:
+def _best_variant(data: RunData) -> BestVariant | None:
+    if len(data.table.variants) < 2:
         return None
-    from steelyard.analysis.variants import find_best, planned_cases
+    from steelyard.analysis.variants import compared_variants
 
-    cells = Cells(table, suite)
-    if not cells.n:
-        return None
-    return find_best(
-        cells.variants,
-        cells.means(table.score()),
-        n_cases=planned_cases(cells, suite),
-        max_inconclusive=suite.limits.max_inconclusive,
-        unit=table.unit_of_case(),
-    )
+    compared = data.once(compared_variants)
+    return None if compared is None else compared.result
 
 
 def _method(table: Table, *, clustered: bool) -> str:
@@ -253,10 +190,10 @@ def summarise_stored(
     """The summary of a run; `columns` are its own when they have been read already, and `header` is the run's when it
     says more than the stored one does yet.
 
-    `only_for_gates` leaves out what no gate stands on: how a judge behaved, what confidences are worth, how long single
-    cases took and what was taken for what.
+    `only_for_gates` leaves out what no gate of the suite stands on: how a judge behaved, unless one names it, what
+    confidences are worth, how long single cases took and what was taken for what.
     """
-    judged = suite.judge is not None and not only_for_gates
+    judged = suite.judge is not None and (not only_for_gates or _names_judge(suite))
     columns = store.columns(run_id) if columns is None else columns
     labels = _labels(store, run_id, suite)
     result = len(columns.finding_sample) > 0 and not only_for_gates
@@ -280,8 +217,14 @@ def summarise_stored(
     return replace(summary, latency=replace(summary.latency, bottleneck=client))
 
 
-def _judgements(store: Store, run_id: str, labels: RunLabels | None) -> Iterable[Judged]:
-    from steelyard.analysis.judge.votes import with_labelled
+def _names_judge(suite: SuiteModel) -> bool:
+    """Whether a gate or criterion of a suite is on a metric of its judge."""
+    texts = [*suite.gates, *(text for item in suite.criteria for text in (item.passes, item.fails or ""))]
+    return any(OF_JUDGE in text for text in texts)
+
+
+def _judgements(store: Store, run_id: str, labels: RunLabels | None) -> Iterable[JudgedSample]:
+    from steelyard.analysis.judge.labels import with_labelled
 
     return with_labelled(store.judgements(run_id), labels.own if labels else ())
 
@@ -311,7 +254,12 @@ def summarise_without(store: Store, header: RunHeader, cases: Collection[str]) -
     part = with_values(part, RunData(columns, suite), remaining)
     labels = _labels(store, header.id, suite)
     rest = columns_at(columns, remaining, place)
-    return summarise(rest, part, None, None, listed_at(checks, "", remaining, place), items, None, None, labels), n_out
+    judged = None
+    if suite.judge is not None and _names_judge(suite):
+        judged = (item for item in _judgements(store, header.id, labels) if item.case_id not in cases)
+    return summarise(
+        rest, part, judged, None, listed_at(checks, "", remaining, place), items, None, None, labels
+    ), n_out
 
 
 def columns_at(columns: Columns, remaining: Array, place: Array) -> Columns:

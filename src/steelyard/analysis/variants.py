@@ -9,14 +9,14 @@ Cases that are missing are seldom missing by chance (the hard ones time out), so
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
-from steelyard.analysis.model import BestVariant, Difference
+from steelyard.analysis.model import BestVariant
+from steelyard.frozen import frozen
 from steelyard.metrics.cells import Cells
 from steelyard.metrics.kinds import Aggregate
-from steelyard.metrics.registry import At, Contributions, Level, Reported
+from steelyard.metrics.registry import Contributions, Metric, Names, register, same_but
 from steelyard.metrics.run_data import RunData
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Estimate, settled, student, t_two_sided
@@ -32,6 +32,35 @@ _TOLERANCE = 1e-9
 """What rounding may leave between 0.29 x 100 and 29."""
 
 
+@frozen
+class Difference:
+    """How much better the first variant is than another, case by case."""
+
+    first: str
+    other: str
+    estimate: Estimate
+    """Mean of the differences by case, with an interval that allows for all the comparisons made; `n` is cases."""
+    p: float | None
+    """Adjusted for all the comparisons made; None when undefined."""
+
+
+@frozen
+class ComparedVariants:
+    """Which variant scores best, and how much better it is than each other one."""
+
+    best: str | None
+    """None when no variant is better than all others beyond noise."""
+    leader: str
+    """The one with the highest average."""
+    differences: tuple[Difference, ...]
+    sentence: str
+
+    @property
+    def result(self) -> BestVariant:
+        """As a summary has it: without the numbers, which are figures."""
+        return BestVariant(self.best, self.leader, tuple(item.other for item in self.differences), self.sentence)
+
+
 def find_best(
     names: list[str],
     means: Array,
@@ -39,7 +68,7 @@ def find_best(
     n_cases: int = 0,
     max_inconclusive: float = 0.05,
     unit: Array | None = None,
-) -> BestVariant | None:
+) -> ComparedVariants | None:
     """The best of the variants from their mean scores by case (rows are cases, NaN where there is none).
 
     `unit` numbers the cluster that each case is in; without it every case is a unit of its own.
@@ -56,7 +85,7 @@ def find_best(
     compared = [_Pair(names, means, unit, (leader, i), pairs, n_cases) for i in range(len(names)) if i != leader]
     lacking = _lacking(names, means, n_cases, max_inconclusive)
     best = names[leader] if all(item.ahead for item in compared) and not lacking else None
-    return BestVariant(
+    return ComparedVariants(
         best=best,
         leader=names[leader],
         differences=tuple(item.difference for item in compared),
@@ -198,11 +227,44 @@ def _cases(pair: _Pair) -> str:
     return f"{pair.n} case" + ("" if pair.n == 1 else "s")
 
 
-def _by_case(data: RunData, at: At) -> Contributions:
+def compared_variants(data: RunData) -> ComparedVariants | None:
+    """A run's variants compared with each other; None for a run with fewer than two."""
+    table, suite = data.table, data.suite
+    if len(table.variants) < 2:
+        return None
+    cells = Cells(table, suite)
+    if not cells.n:
+        return None
+    return find_best(
+        cells.variants,
+        cells.means(table.score()),
+        n_cases=planned_cases(cells, suite),
+        max_inconclusive=suite.limits.max_inconclusive,
+        unit=table.unit_of_case(),
+    )
+
+
+def _differences(data: RunData) -> dict[str, Difference]:
+    """By the other variant, how much better the one that leads is."""
+    result = data.once(compared_variants)
+    return {} if result is None else {item.other or NONE: item for item in result.differences}
+
+
+def _of_other(data: RunData, names: Names) -> Estimate:
+    return _differences(data)[names[0]].estimate
+
+
+def _p_of_other(data: RunData, names: Names) -> Estimate:
+    difference = _differences(data)[names[0]]
+    return Estimate(difference.p, difference.estimate.n, difference.estimate.n_missing)
+
+
+def _by_case(data: RunData, names: Names) -> Contributions:
     """By case, how much better the first variant is than the other."""
+    difference = _differences(data)[names[0]]
     cells = Cells(data.table, data.suite)
     means = cells.means(data.table.score())
-    first, other = (means[:, cells.variants.index(at.item[side])] for side in ("first", "other"))
+    first, other = (means[:, cells.variants.index(name)] for name in (difference.first, difference.other))
     return Contributions(
         first - other,
         excluded=(("one of the two has no score", None),),
@@ -219,28 +281,31 @@ def planned_cases(cells: Cells, suite: SuiteModel) -> int:
 
 
 _PAIRS = "made for all pairs of variants (Bonferroni)"
-_DIFFERENCE = Reported(
-    "best.<other>",
-    "best_variant.differences[<other>].difference",
-    "mean over cases of the score of {first} - that of {other}",
-    "repeats of a case are averaged first; cases for which one of the two has no score are missing",
-    _by_case,
-    Level.CELL,
-    "difference",
-    Aggregate.MEAN,
-    "higher",
-    "cases",
-    f"Student's t over the differences of cases, {_PAIRS}",
-    even_unknown=True,
+_DIFFERENCE = register(
+    Metric(
+        "best.<other>",
+        "difference",
+        "how much better the variant that leads scores than another",
+        "mean over cases of the score of the variant that leads - that of the other",
+        "repeats of a case are averaged first; cases for which one of the two has no score are missing; the interval is"
+        f" Student's t over the differences of cases, {_PAIRS}",
+        Aggregate.MEAN,
+        _by_case,
+        gate=False,
+        sliced=False,
+        of="cases",
+        figure=_of_other,
+        all_names=lambda data: [(name,) for name in _differences(data)],
+        stands_on="cases with a score under both variants",
+    )
 )
-REPORTED = (
-    _DIFFERENCE,
-    replace(
+register(
+    same_but(
         _DIFFERENCE,
         name="best.<other>.p",
-        place="best_variant.differences[<other>].p",
-        formula=f"two-sided p of the paired t-test, at least that of the sign test, {_PAIRS}",
         unit="number",
-        aggregate=None,
-    ),
+        about="chance of such a difference between variants that are alike",
+        formula=f"two-sided p of the paired t-test, at least that of the sign test, {_PAIRS}",
+        figure=_p_of_other,
+    )
 )

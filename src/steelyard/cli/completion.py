@@ -59,7 +59,7 @@ def metrics(context: click.Context, parameter: click.Parameter, typed: str) -> l
     """The names of metrics."""
     from steelyard.metrics.registry import metrics as registered
 
-    return _beginning(typed, registered())
+    return _beginning(typed, registered(judged=True))
 
 
 def _beginning(typed: str, names: Iterable[str]) -> list[CompletionItem]:

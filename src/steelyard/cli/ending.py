@@ -70,7 +70,7 @@ def _ask_again(report: Report) -> str:
 
 
 def _has_failed(report: Report) -> bool:
-    return report.header.verdict is Verdict.INVALID and bool(report.summary.failures)
+    return report.header.verdict is Verdict.INVALID and bool(report.summary.overall.counts("failures.<kind>"))
 
 
 def same_command(run_id: str = "", how: str = "--resume") -> str:

@@ -180,15 +180,17 @@ def _shared_origins(header: RunHeader, _summary: Summary, _gates: Sequence[GateR
 
 def _cached_answers(_header: RunHeader, summary: Summary, _gates: Sequence[GateResult]) -> Iterator[str]:
     """How many answers come from a cache, and how many repeats are one answer."""
-    reused = summary.reused
-    if reused is None:
+    if summary.reused is None:
         return
-    if reused.cached:
-        yield f"{cached_in_words(reused)}: no call was made for them, and they say nothing of the system as it is now"
-    if reused.provider_cached:
-        yield f"{provider_cached_in_words(reused)}, by its own headers or fields"
-    if reused.copied:
-        repeats = f"{counted(reused.copied, 'repeat')} of {counted(reused.copied_cells, 'case')}"
+    n = {name: summary.overall.count(f"reused.{name}") for name in ("cached", "provider_cached", "answers", "copied")}
+    if n["cached"]:
+        text = cached_in_words(n["cached"], n["answers"], summary.reused)
+        yield f"{text}: no call was made for them, and they say nothing of the system as it is now"
+    if n["provider_cached"]:
+        yield f"{provider_cached_in_words(n['provider_cached'], n['answers'])}, by its own headers or fields"
+    if n["copied"]:
+        copied_cells = summary.overall.count("reused.copied_cells")
+        repeats = f"{counted(n['copied'], 'repeat')} of {counted(copied_cells, 'case')}"
         yield f"{repeats} are the same answer as an earlier repeat (response id or cache): they count as one"
 
 

@@ -62,6 +62,11 @@ class GateResult:
     the threshold is what it may be."""
     skipped: str = ""
     """Of a gate that skips small slices: those that it skipped, each with its n."""
+    across: bool = field(default=False, metadata={"hidden": True})
+    """Of a threshold on a judge: its interval contains the threshold, so another draw could turn the verdict."""
+    broken: bool = field(default=False, metadata={"hidden": True})
+    """Of a threshold on a judge: a run with this judge is suspect. A share of the run's own votes is counted, so its
+    value decides; any other figure is estimated, so its whole interval does."""
     p: float | None = None
     """Of a gate on a baseline: the p-value of a loss beyond its limit, adjusted for its slices; None if not tested."""
 
@@ -110,8 +115,13 @@ def evaluate(gates: Sequence[str], summary: Summary) -> list[GateResult]:
 
     A gate is AMBIGUOUS when what is missing or undecided could change its result (`Estimate.possible`).
     """
+    return evaluate_gates([gate for gate in map(parse_gate, gates) if not gate.baseline], summary)
+
+
+def evaluate_gates(gates: Sequence[Gate], summary: Summary) -> list[GateResult]:
+    """The same of gates that have been read, such as the thresholds on a judge."""
     whole = Scope(summary, summary.overall)
-    return [result for gate in map(parse_gate, gates) if not gate.baseline for result in results(gate, whole)]
+    return [result for gate in gates for result in results(gate, whole)]
 
 
 def names_of_run(suite: SuiteModel, summary: Summary) -> SuiteNames:
@@ -190,6 +200,7 @@ def _reachable(gate: Gate, result: Slice) -> int:
 
 
 def _result(gate: Gate, result: Slice | None, summary: Summary, skipped: str) -> GateResult:
+    more: dict[str, Any] = {}
     if result is None:
         name = f"{gate.factor}.{gate.slice}.{gate.metric}"
         value = Estimate(None, 0)
@@ -209,9 +220,11 @@ def _result(gate: Gate, result: Slice | None, summary: Summary, skipped: str) ->
                 Verdict.AMBIGUOUS,
                 f"{n} is below the {gate.min_n} that this gate asks for" + _missing(value),
             )
+        elif gate.for_sure:
+            verdict, reason, more = _for_sure(gate, value, summary)
         else:
             verdict, reason = _judge(gate, value, summary)
-    return gate_result(gate, name, value, verdict, reason, skipped=skipped)
+    return gate_result(gate, name, value, verdict, reason, skipped=skipped, **more)
 
 
 def gate_result(
@@ -250,6 +263,65 @@ def _judge(gate: Gate, value: Estimate, summary: Summary) -> tuple[Verdict, str]
     holds = _holds(value.value, gate.operator, gate.threshold)
     message = _words(gate, value.value, holds=holds) + _missing(value) + _within_noise(gate, value, holds=holds)
     return (Verdict.PASS if holds else Verdict.FAIL), message
+
+
+_OF_VARIATION = ("kappa", "alpha", "pearson", "spearman", "kendall")
+"""Figures that are 0, or undefined, by definition for a judge that gives every text the same score."""
+_FEWEST = 5
+"""Fewer texts than this show no habit of using the scale."""
+
+
+def _for_sure(gate: Gate, value: Estimate, summary: Summary) -> tuple[Verdict, str, dict[str, Any]]:
+    """A gate that passes or fails with its whole interval: a figure that is on one side by its point value alone is not
+    shown. `==` asks for the figure itself."""
+    missing = _missing(value)
+    if _by_definition(gate, value, summary):
+        figure = in_unit(value.value, gate.unit)
+        reason = f"{figure} by definition: the same score for every text (n {value.n}{missing})"
+        # Few texts of a part of a suite may well deserve the same score.
+        return Verdict.FAIL, reason, {"broken": value.n >= gate.min_n_to_pass}
+    if value.value is None:
+        return Verdict.AMBIGUOUS, f"n/a: no data{missing}", {}
+    holds, exact = _holds(value.value, gate.operator, gate.threshold), gate.operator in ("==", "!=")
+    sign = gate.operator if holds else f"is not {gate.operator}"
+    plain = holds or _close(value.value, gate.threshold)
+    figure = in_unit(value.value, gate.unit) if plain else distinguished(value.value, gate.unit, gate.threshold)
+    ends = [] if exact or value.low is None or value.high is None else [value.low, value.high]
+    across = bool(ends) and {COMPARE[gate.operator](end, gate.threshold) for end in ends} != {holds}
+    why = ""
+    if not exact:
+        few = holds and value.n < gate.min_n_to_pass
+        why = "there is no interval" if value.low is None else f"n is below {gate.min_n_to_pass}" if few else ""
+        why = "the 95 % interval contains the threshold" if across else why
+    if holds and not why and gate.of.needs == "labels":
+        # Labels that remain after texts changed are no sample of the texts that are there now.
+        from steelyard.analysis.judge.labels import labelled_otherwise
+
+        why = labelled_otherwise(summary.overall.count("judge.texts.labelled_otherwise"))
+    reason = f"{figure} {sign} {in_unit(gate.threshold, gate.unit)} (n {value.n}{missing})"
+    verdict = Verdict.AMBIGUOUS if why else Verdict.PASS if holds else Verdict.FAIL
+    broken = verdict is Verdict.FAIL or (not holds and not gate.subject)
+    return verdict, reason + (f"; not shown: {why}" if why else ""), {"across": across, "broken": broken}
+
+
+def _by_definition(gate: Gate, value: Estimate, summary: Summary) -> bool:
+    """Whether a figure of a judge cannot pass since that gives every text the same score in its dimension."""
+    if summary.judge is None or gate.of.parts[-1] not in _OF_VARIATION or gate.subject not in summary.judge.constant:
+        return False
+    return value.n >= _FEWEST and not COMPARE[gate.operator](value.value or 0.0, gate.threshold)
+
+
+def broken_limits(results: Sequence[GateResult]) -> str:
+    """The limits of the suite that its judge breaks, those broken beyond noise first; "" when there are none.
+
+    `the judge breaks 1 of the suite's 4 limits: contradictions 74.0 % is not <= 20.0 % (n 50)`.
+    """
+    broken = sorted((item for item in results if item.broken), key=lambda item: item.verdict is not Verdict.FAIL)
+    # Up to the first semicolon a sentence says what is wrong.
+    reasons = [item.reason.partition("; not shown")[0].replace("; ", ", ") for item in broken]
+    named = ", ".join(f"{item.gate.split()[0]} {reason}" for item, reason in zip(broken, reasons, strict=True))
+    of = "the suite's limit" if len(results) == 1 else f"{len(broken)} of the suite's {len(results)} limits"
+    return f"the judge breaks {of}: {named}" if broken else ""
 
 
 def _by_range(gate: Gate, value: Estimate, possible: Possible) -> tuple[Verdict, str]:

@@ -15,7 +15,7 @@ from steelyard.decide.gates import (
     evaluate_criteria,
     needed_repeats,
 )
-from steelyard.metrics.expressions import COMPARE, parse_gate
+from steelyard.metrics.expressions import COMPARE, FEWEST_LABELS, parse_gate
 from steelyard.metrics.figures import Slice
 from steelyard.metrics.registry import CORRECTED
 from steelyard.records import Outcome, RunHeader, RunState, Verdict
@@ -24,6 +24,8 @@ from steelyard.wording import counted, in_unit, percent
 
 _UNJUDGED = (
     *("latency", "cost", "tokens", "scored_rate", "malformed_rate", "inconclusive_rate"),
+    # Of the judge itself: how it judges, and not what.
+    "judge",
     *("checks", "check", "stability", "first_token", "tokens_per_second", "attempts", "first_attempt_failure_rate"),
 )
 """How the names of figures begin that no judge has a say in."""
@@ -63,8 +65,6 @@ def _capped(result: GateResult, summary: Summary) -> GateResult:
 def _why_not(result: GateResult, summary: Summary) -> str:
     check = summary.judge_check
     if check is None or not check.enough:
-        from steelyard.analysis.judge.votes import FEWEST_LABELS
-
         n, not_random = (0, "") if check is None else (check.n_labelled, check.not_random)
         few = f"{n} judged texts have labels, and at least {FEWEST_LABELS} must" if n < FEWEST_LABELS else ""
         return f"the judge is unchecked: {'; '.join(filter(None, (few, not_random)))}"
@@ -170,7 +170,7 @@ def _without_repeats(gate_results: list[GateResult], summary: Summary, suite: Su
 
 def _remarks(summary: Summary) -> Iterator[str]:
     """What decides nothing and should be seen beside a verdict: repeats that differ, calls that took too long."""
-    if summary.stability is not None and (low := summary.stability.unstable):
+    if summary.stability is not None and (low := summary.stability.unstable(summary.overall)):
         from steelyard.analysis.stability import BANDS
 
         more = f", and {len(low) - _MOST_LOW} more" if len(low) > _MOST_LOW else ""
@@ -274,7 +274,7 @@ def _why_invalid(part: Slice, allowed: float, state: RunState) -> tuple[str, ...
 
 def _failures(summary: Summary) -> tuple[str, ...]:
     """What the calls failed with, most frequent first."""
-    messages = [f"{kind} ({n})" for kind, n in list(summary.failures.items())[:_MOST_FAILURES]]
+    messages = [f"{kind} ({n})" for kind, n in list(summary.overall.counts("failures.<kind>").items())[:_MOST_FAILURES]]
     return (f"what failed: {', '.join(messages)}",) if messages else ()
 
 

@@ -6,11 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 
 from steelyard.analysis.judge.corrected import LabelColumns, RunLabels, read_labels
-from steelyard.analysis.judge.figures import Reasons
-from steelyard.analysis.judge.health import check_health, judge_health
-from steelyard.analysis.judge.model import HealthResult, JudgeHealth
-from steelyard.analysis.judge.votes import is_unanswered, labels_by_case, with_labelled
+from steelyard.analysis.judge.health import judge_health
+from steelyard.analysis.judge.labels import labels_by_case, with_labelled
+from steelyard.analysis.judge.model import JudgeHealth
+from steelyard.analysis.judge.reasons import Reasons
+from steelyard.analysis.judge.rubric import is_unanswered
+from steelyard.analysis.model import JudgeFigures, Summary
 from steelyard.decide.disclosures import origins_of_run
+from steelyard.decide.gates import GateResult, evaluate_gates
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
 from steelyard.metrics.expressions import Gate, parse_judge_threshold
@@ -38,7 +41,7 @@ class JudgeCard:
 
     header: RunHeader
     health: JudgeHealth
-    checks: tuple[tuple[Gate, HealthResult], ...]
+    checks: tuple[tuple[Gate, GateResult], ...]
     """Every threshold of the suite with its result."""
     invalid: tuple[str, ...] = ()
     """Why the run says nothing about its judge; empty when it does."""
@@ -89,16 +92,17 @@ def build_card(store: Store, header: RunHeader, judge: JudgeModel, leaks: Sequen
     suite = header.description.model_copy(update={"judge": described.model_copy(update=now)})
     labels = labels_by_case(store.cases(header.id), judge) if judge.labels else {}
     of_run = read_labels(store, header.id, suite) or RunLabels()
-    judged = watch.passing(with_labelled(store.judgements(header.id), of_run.own))
-    check = LabelColumns(of_run, RunData(store.columns(header.id), suite)).check()
-    health = judge_health(judged, header.description, labels, store.judge_spending(header.id), check.corrected)
+    data = RunData(store.columns(header.id), suite)
+    check = LabelColumns(of_run, data).check()
+    data.judged = lambda: watch.passing(with_labelled(store.judgements(header.id), of_run.own))
+    data.case_labels = labels
+    health = judge_health(data, check.corrected, store.judge_spending(header.id))
     outcomes = _outcomes(store, header)
     broken = outcomes.get(Outcome.JUDGE_FAILED.value, 0) - watch.n_failed
-    thresholds = [parse_judge_threshold(text) for text in judge.health]
     return JudgeCard(
         header=header,
         health=health,
-        checks=tuple(zip(thresholds, check_health(health, thresholds), strict=True)),
+        checks=check_health(health, judge.health),
         invalid=tuple(_why_invalid(header, health, outcomes, broken)),
         examples=watch.examples,
         labels_at=judge.labels,
@@ -108,6 +112,14 @@ def build_card(store: Store, header: RunHeader, judge: JudgeModel, leaks: Sequen
         leaks=tuple(leaks),
         origins=tuple(origins_of_run(header)),
     )
+
+
+def check_health(health: JudgeHealth, thresholds: Iterable[str]) -> tuple[tuple[Gate, GateResult], ...]:
+    """Every threshold of a suite on its judge, with its result."""
+    limits = list(map(parse_judge_threshold, thresholds))
+    listed = JudgeFigures(health.mode, constant=health.constant)
+    results = evaluate_gates(limits, Summary("", health.figures.alone, judge=listed))
+    return tuple(zip(limits, results, strict=True))
 
 
 def _insist_on_same_rubric(header: RunHeader, judge: JudgeModel) -> JudgeModel:
@@ -133,7 +145,7 @@ def _why_invalid(header: RunHeader, health: JudgeHealth, outcomes: dict[str, int
     """Why nothing can be said of the judge. That a model fails is no such reason: that is a reading of the judge."""
     if header.state is not RunState.ENDED:
         yield f"the run has not finished: it is {header.state.value}"
-    if not health.n_texts:
+    if not health.count("texts"):
         yield "no text reached the judge"
         return
     allowed = header.description.limits.max_inconclusive
@@ -143,7 +155,7 @@ def _why_invalid(header: RunHeader, health: JudgeHealth, outcomes: dict[str, int
     ):
         if count > allowed * header.n_planned + 1e-9:
             yield f"{message} {count} of {header.n_planned} samples, more than the {100 * allowed:g} % allowed"
-    silent = health.itself.unanswered
+    silent = health["unanswered"]
     count = round((silent.value or 0.0) * silent.n)
     if count > allowed * silent.n + 1e-9:
         more = "" if count == silent.n else f", more than the {100 * allowed:g} % allowed"

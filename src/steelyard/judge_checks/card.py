@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from steelyard.analysis.judge.model import (
-    LABELS_ALONE,
-    MOST_LISTED,
-    DimensionHealth,
-)
-from steelyard.analysis.judge.votes import labelled_otherwise
+from steelyard.analysis.judge.labels import labelled_otherwise
+from steelyard.analysis.judge.model import LABELS_ALONE, MOST_LISTED, DimensionHealth, JudgeHealth
+from steelyard.analysis.judge.rubric import FAILED
 from steelyard.judge_checks.build import JudgeCard
 from steelyard.records import Mode, Outcome, Verdict
 from steelyard.report import document as doc
@@ -19,7 +16,7 @@ from steelyard.report.document import bullets, section, table_section
 from steelyard.report.format import OF_A_JUDGE, clipped
 from steelyard.report.judge.run import judged_by, rebuttals_table, spending_words
 from steelyard.report.model import header_data
-from steelyard.report.render.json import encode, encode_object, picked
+from steelyard.report.render.json import encode, picked
 from steelyard.report.verdicts import NO_VERDICT
 from steelyard.report.wording import signature_line
 from steelyard.stats.agreement import ENOUGH_WON, FEWEST_PEOPLE, FEWEST_TEXTS, Confusion
@@ -30,7 +27,10 @@ _OF_THRESHOLDS = ("text", "metric", "pattern", "subject", "operator", "threshold
 _MOST_PAIRS = 10
 _MOST_RULES = 20
 _ACROSS = "~"
-Cell = Callable[[DimensionHealth], str]
+_OF_PEOPLE = ("kappa", "judge_kappa", "alpha")
+_READINGS = ("value", "verdict", "reason", "across", "broken")
+Cell = Callable[[Callable[[str], Estimate]], str]
+"""From the figures of a dimension, whose names have `<dimension>` for it, to what a table says."""
 _MESSAGES = {
     "MADE_UP_QUOTE": "a made-up quote",
     "RULE_BROKEN": "a broken rule",
@@ -75,7 +75,7 @@ def document(card: JudgeCard) -> doc.Document:
 def data(card: JudgeCard) -> dict[str, Any]:
     """The whole card as plain data."""
     judge = card.header.description.judge
-    asked = [picked(threshold, *_OF_THRESHOLDS) | encode_object(result) for threshold, result in card.checks]
+    asked = [picked(threshold, *_OF_THRESHOLDS) | picked(result, *_READINGS) for threshold, result in card.checks]
     return {
         "format": FORMAT,
         "run": header_data(card.header),
@@ -86,8 +86,25 @@ def data(card: JudgeCard) -> dict[str, Any]:
         "labels": card.labels_at or None,
         "thresholds": asked,
         "complaints": encode([*card.leaks, *card.health.complaints, *card.origins]),
-        **picked(card, "leaks", "origins", "invalid", "outcomes", "n_broken", "why_failed", "examples", "health"),
+        **picked(card, "leaks", "origins", "invalid", "outcomes", "n_broken", "why_failed", "examples"),
+        "health": _health_data(card.health),
     }
+
+
+def _health_data(health: JudgeHealth) -> dict[str, Any]:
+    """Every figure by name, and the lists; several people of a dimension stand with what they come to."""
+    results: dict[str, Any] = encode(health)
+    for name, item in health.dimensions.items():
+        if item.people is not None:
+            of = {figure: health[f"people.{name}.{figure}"] for figure in (*_OF_PEOPLE, "advantage", "winning_rate")}
+            won = of["winning_rate"]
+            test = {"epsilon": item.people.epsilon, "n_people": won.n, "winning_rate": won.value}
+            results["dimensions"][name]["people"] = {
+                "names": list(item.people.names),
+                **{figure: encode(of[figure]) for figure in _OF_PEOPLE},
+                "test": test | {"advantage": encode(of["advantage"])},
+            }
+    return results
 
 
 _CONFUSIONS = "the reviewer's best score down, the judge's uncapped score across; on the diagonal the same score"
@@ -101,11 +118,11 @@ def thresholds(card: JudgeCard) -> doc.Table:
         "Thresholds",
         card.checks,
         ("Threshold", lambda row: row[0].text),
-        ("Value", lambda row: fmt.distinguished(row[1].value, row[0].unit, row[0].threshold)),
-        doc.base(lambda row: row[1].estimate),
+        ("Value", lambda row: fmt.distinguished(row[1].value.value, row[0].unit, row[0].threshold)),
+        doc.base(lambda row: row[1].value),
         (
             "95 % interval",
-            lambda row: fmt.interval(row[1].estimate, row[0].unit) + (f" {_ACROSS}" if row[1].across else ""),
+            lambda row: fmt.interval(row[1].value, row[0].unit) + (f" {_ACROSS}" if row[1].across else ""),
         ),
         (doc.VERDICT, lambda row: row[1].verdict.value),
         note=note if doubt else "",
@@ -117,38 +134,43 @@ def _by_dimension(card: JudgeCard, title: str, cells: Iterable[tuple[str, Cell]]
     """A table with a row for each dimension, figures with what they stand on one below the other."""
     columns = [(doc.Column(head, doc.Kind.STACKED), cell) for head, cell in cells]
     named = (doc.words("Dimension"), *(head for head, _ in columns))
-    rows = [(name, *(cell(item) for _, cell in columns)) for name, item in card.health.dimensions.items()]
+    rows = [(name, *(cell(_of(card.health, name)) for _, cell in columns)) for name in card.health.dimensions]
     return doc.Table(title, named, rows, note, signature=OF_A_JUDGE)
+
+
+def _of(health: JudgeHealth, dimension: str) -> Callable[[str], Estimate]:
+    """The figures of one dimension: `agreement.<dimension>.kappa`."""
+    return lambda pattern: health[pattern.replace("<dimension>", dimension)]
 
 
 def agreement(card: JudgeCard) -> doc.Table:
     """The judge against the labels, by dimension."""
     cells: list[tuple[str, Cell]] = [
-        ("n", lambda item: _base(item.agreement.exact)),
-        ("In range", lambda item: _share(item.agreement.exact)),
-        ("Within one", lambda item: _share(item.agreement.within_one)),
-        ("Kappa", lambda item: _points(item.agreement.kappa)),
-        ("Alpha", lambda item: _points(item.agreement.alpha)),
-        ("Bias", lambda item: _bias(item.agreement.bias)),
-        ("In range, capped", lambda item: _share(item.bound_exact)),
+        ("n", lambda of: _base(of("agreement.<dimension>.exact"))),
+        ("In range", lambda of: _share(of("agreement.<dimension>.exact"))),
+        ("Within one", lambda of: _share(of("agreement.<dimension>.within_one"))),
+        ("Kappa", lambda of: _points(of("agreement.<dimension>.kappa"))),
+        ("Alpha", lambda of: _points(of("agreement.<dimension>.alpha"))),
+        ("Bias", lambda of: _bias(of("agreement.<dimension>.difference"))),
+        ("In range, capped", lambda of: _share(of("agreement.<dimension>.capped_exact"))),
     ]
     note = (
         "in range: inside what the reviewer allows; within one: at most a point outside; capped: after rules;"
         " kappa: quadratic weights; alpha: Krippendorff's, ordinal; bias: judge minus best, above 0 is lenient"
     )
-    return _by_dimension(card, "Against labels", cells, note) if card.health.n_labelled else doc.NO_TABLE
+    return _by_dimension(card, "Against labels", cells, note) if card.health.count("texts.labelled") else doc.NO_TABLE
 
 
 def correlations(card: JudgeCard) -> doc.Table:
     """The correlations of the judge with the labels that the literature reports."""
     cells: list[tuple[str, Cell]] = [
-        ("n", lambda item: _base(item.agreement.exact)),
-        ("Pearson", lambda item: _points(item.agreement.pearson)),
-        ("Spearman", lambda item: _points(item.agreement.spearman)),
-        ("Kendall", lambda item: _points(item.agreement.kendall)),
+        ("n", lambda of: _base(of("agreement.<dimension>.exact"))),
+        ("Pearson", lambda of: _points(of("agreement.<dimension>.pearson"))),
+        ("Spearman", lambda of: _points(of("agreement.<dimension>.spearman"))),
+        ("Kendall", lambda of: _points(of("agreement.<dimension>.kendall"))),
     ]
     table = _by_dimension(card, "Correlation with labels", cells, "with the best score; Kendall: tau-b")
-    return table if card.health.n_labelled else doc.NO_TABLE
+    return table if card.health.count("texts.labelled") else doc.NO_TABLE
 
 
 def people(card: JudgeCard) -> doc.Table:
@@ -157,17 +179,18 @@ def people(card: JudgeCard) -> doc.Table:
     rows = [
         (
             *(name, f"{len(item.names)}"),
-            *map(_points, (item.judge_kappa, item.kappa, item.alpha)),
-            f"{fmt.plain(item.test.winning_rate)}\n{fmt.base(item.test.n_people)}",
-            _share(item.test.advantage),
+            *(_points(card.health[f"people.{name}.{figure}"]) for figure in ("judge_kappa", "kappa", "alpha")),
+            f"{fmt.plain(won.value)}\n{fmt.base(won.n)}",
+            _share(card.health[f"people.{name}.advantage"]),
         )
         for name, item in results
+        for won in [card.health[f"people.{name}.winning_rate"]]
     ]
     note = (
         "kappa of the judge and one person, and of two people: the ceiling; alpha: of all people. Alternative annotator"
         f" test (Calderon et al. 2025), from {FEWEST_PEOPLE} people with {FEWEST_TEXTS} texts each on: won: the"
         " share of people than whom the judge is worse by less than epsilon"
-        f" {'' if not results else f'({results[0][1].test.epsilon:g})'}, from {ENOUGH_WON:g} on it may stand"
+        f" {'' if not results else f'({results[0][1].epsilon:g})'}, from {ENOUGH_WON:g} on it may stand"
         " for a person;"
         " advantage: texts on which it is at least as near to the others"
     )
@@ -180,12 +203,11 @@ def flags(card: JudgeCard) -> doc.Table:
     """Precision and recall of every flag, as the judge set it and as it counts."""
     rows = []
     for name, item in card.health.flags.items():
-        for called, result in ((name, item.agreement), (f"{name}, after rules", item.capped)):
+        for called, result, which in ((name, item.counts, ""), (f"{name}, after rules", item.capped, "capped_")):
             counts = (result.hits, result.false_alarms, result.missed, result.quiet)
-            if sum(counts) and (called == name or result != item.agreement):
-                rates = (
-                    f"{_share(rate)}\n{fmt.base(rate.n, rate.n_missing)}" for rate in (result.precision, result.recall)
-                )
+            figures = [card.health[f"flag.{name}.{which}{rate}"] for rate in ("precision", "recall")]
+            if sum(counts) and (called == name or result != item.counts):
+                rates = (f"{_share(rate)}\n{fmt.base(rate.n, rate.n_missing)}" for rate in figures)
                 rows.append((called, *rates, *(f"{count:,}" for count in counts)))
     titles = ("Precision", "Recall", "Hits", "False alarms", "Missed", "Quiet")
     columns = (doc.words("Flag"), *(doc.Column(title, doc.Kind.STACKED) for title in titles))
@@ -195,8 +217,8 @@ def flags(card: JudgeCard) -> doc.Table:
 
 def confusions(card: JudgeCard) -> list[doc.Table]:
     """By dimension, how often the judge gave which score where the reviewer's best was which."""
-    dimensions = card.health.dimensions if card.health.n_labelled else {}
-    return confusion_tables({name: item.agreement.confusion for name, item in dimensions.items()}, "best")
+    dimensions = card.health.dimensions if card.health.count("texts.labelled") else {}
+    return confusion_tables({name: item.confusion for name, item in dimensions.items()}, "best")
 
 
 def confusion_tables(by_name: Mapping[str, Confusion], rows_are: str) -> list[doc.Table]:
@@ -220,13 +242,14 @@ def rubric(card: JudgeCard) -> doc.Table:
     rows = [
         (
             "\n".join(filter(None, [name, _faults(item)])),
-            _base(item.top_share),
-            _share(item.top_share),
-            f"{fmt.percent(item.top_labelled.value)}\n{fmt.base(item.top_labelled.n)}",
-            _share(item.middle_share),
-            fmt.plain(item.spread.value),
+            _base(of("top_share.<dimension>")),
+            _share(of("top_share.<dimension>")),
+            f"{fmt.percent(of('top_labelled.<dimension>').value)}\n{fmt.base(of('top_labelled.<dimension>').n)}",
+            _share(of("middle_share.<dimension>")),
+            fmt.plain(of("spread.<dimension>").value),
         )
         for name, item in card.health.dimensions.items()
+        for of in [_of(card.health, name)]
     ]
     titles = ("n", f"{high:g}s given", f"{high:g}s due", "Middle", "Spread")
     note = (
@@ -246,11 +269,11 @@ def length(card: JudgeCard) -> doc.Table:
     """Whether longer texts get more, from the judge and from the reviewer."""
     return doc.table(
         "Correlation with the length of the text",
-        card.health.dimensions.items(),
+        [(name, _of(card.health, name)) for name in card.health.dimensions],
         ("Dimension", lambda row: row[0]),
-        *doc.estimate(lambda row: row[1].length, "Judge", "size"),
-        doc.value(lambda row: row[1].length_labelled, "Labels", "size"),
-        doc.base(lambda row: row[1].length_labelled),
+        *doc.estimate(lambda row: row[1]("length.<dimension>.correlation"), "Judge", "size"),
+        doc.value(lambda row: row[1]("length.<dimension>.labels"), "Labels", "size"),
+        doc.base(lambda row: row[1]("length.<dimension>.labels")),
         note="rank correlation, -1 to 1",
         signature=OF_A_JUDGE,
     )
@@ -264,7 +287,7 @@ def together(card: JudgeCard) -> doc.Table:
         "Dimensions that move together",
         pairs,
         ("Dimensions", lambda pair: f"{pair.first} and {pair.second}"),
-        *doc.estimate(lambda pair: pair.correlation, "Correlation", "size"),
+        *doc.estimate(lambda pair: card.health.figures[pair.metric], "Correlation", "size"),
         ("Always", lambda pair: "always the same" if pair.identical else "always together" if pair.always else ""),
         note=f"the {len(pairs)} closest of {len(card.health.pairs)} pairs" if left_off else "",
         signature=OF_A_JUDGE,
@@ -273,14 +296,15 @@ def together(card: JudgeCard) -> doc.Table:
 
 def repeatability(card: JudgeCard) -> doc.Table:
     """How far the judge agrees with itself on one text."""
-    if not any(item.repeatability.n or item.reliability.n for item in card.health.dimensions.values()):
+    names = [f"{figure}.{name}" for name in card.health.dimensions for figure in ("repeatability", "reliability")]
+    if not any(card.health[name].n for name in names):
         return doc.NO_TABLE
     cells: list[tuple[str, Cell]] = [
-        ("Same again", lambda item: _share(item.repeatability)),
-        ("n", lambda item: _base(item.repeatability)),
-        ("Points apart", lambda item: fmt.plain(item.moved.value)),
-        ("Alpha", lambda item: _points(item.reliability)),
-        ("n", lambda item: _base(item.reliability)),
+        ("Same again", lambda of: _share(of("repeatability.<dimension>"))),
+        ("n", lambda of: _base(of("repeatability.<dimension>"))),
+        ("Points apart", lambda of: fmt.plain(of("moved.<dimension>").value)),
+        ("Alpha", lambda of: _points(of("reliability.<dimension>"))),
+        ("n", lambda of: _base(of("reliability.<dimension>"))),
     ]
     note = "same again: of the texts that one judge scored several times; alpha: between all votes on a text"
     return _by_dimension(card, "Repeatability", cells, note)
@@ -288,27 +312,28 @@ def repeatability(card: JudgeCard) -> doc.Table:
 
 def behaviour(card: JudgeCard) -> doc.Table:
     """What the judge did against its instructions, and how its answers could be read."""
-    itself = card.health.itself
+    health = card.health
     named = [
-        ("broke a rule", itself.broken_rules),
-        ("made up a quote", itself.made_up_quotes),
-        ("high score without a quote", itself.unproven),
-        ("too few reasons", itself.too_few_reasons),
-        ("could not be used", itself.failed),
-        ("missing", itself.unanswered),
+        ("broke a rule", health["broken_rules"]),
+        ("made up a quote", health["made_up_quotes"]),
+        ("high score without a quote", health["unproven"]),
+        ("too few reasons", health["too_few_reasons"]),
+        ("could not be used", health["failed"]),
+        ("missing", health["unanswered"]),
     ]
-    if itself.cut_off.n and card.health.mode != Mode.RULES:
-        named.insert(-1, ("broke off at the limit of tokens", itself.cut_off))
-    if itself.contradictions.n:
-        named.insert(-1, ("made a complaint that the answer contradicts", itself.contradictions))
-    if itself.self_contradictions.value:
-        named.insert(-1, ("gave scores that do not fit its own lists", itself.self_contradictions))
-    if itself.disagreement.n:
-        named.append(("texts with votes far apart", itself.disagreement))
-    if itself.rebutted_findings.n:
-        named.append(("findings of scorers rebutted", itself.rebutted_findings))
-        named.append(("findings of scorers left unanswered", itself.unanswered_findings))
-    named += [(f"read: {step.replace('_', ' ')}", share) for step, share in itself.steps.items() if step != "failed"]
+    if health["cut_off"].n and health.mode != Mode.RULES:
+        named.insert(-1, ("broke off at the limit of tokens", health["cut_off"]))
+    if health["contradictions"].n:
+        named.insert(-1, ("made a complaint that the answer contradicts", health["contradictions"]))
+    if health["self_contradictions"].value:
+        named.insert(-1, ("gave scores that do not fit its own lists", health["self_contradictions"]))
+    if health["disagreement"].n:
+        named.append(("texts with votes far apart", health["disagreement"]))
+    if health["rebutted_findings"].n:
+        named.append(("findings of scorers rebutted", health["rebutted_findings"]))
+        named.append(("findings of scorers left unanswered", health["unanswered_findings"]))
+    steps = health.figures.each("judge.step.<step>.rate")
+    named += [(f"read: {step.replace('_', ' ')}", share) for step, share in steps.items() if step != FAILED]
     return doc.table(
         "Against itself",
         named,
@@ -321,7 +346,7 @@ def behaviour(card: JudgeCard) -> doc.Table:
 
 def rules(card: JudgeCard) -> doc.Table:
     """Which rules the judge broke, most frequent first."""
-    n, broken = card.health.itself.broken_rules.n, list(card.health.itself.by_rule.items())
+    n, broken = card.health["broken_rules"].n, list(card.health.by_rule.items())
     columns = (("Rule", lambda row: row[0]), ("Votes", lambda row: f"{row[1]:,} of {n:,}"))
     return doc.table("Rules broken", broken[:_MOST_RULES], *columns)
 
@@ -336,7 +361,7 @@ def disagreements(card: JudgeCard) -> doc.Table:
     dimensions = card.health.dimensions.items()
     notes = ["label: the reviewer's best score and the range allowed; judge: its uncapped score"]
     for name, item in dimensions:
-        more = item.n_disagreements - len(item.disagreements[:MOST_LISTED])
+        more = card.health.count(f"agreement.{name}.outside") - len(item.disagreements[:MOST_LISTED])
         notes += [f"and {more:,} more of {name}"] if more else []
     return doc.table(
         "Farthest from the labels",
@@ -355,8 +380,8 @@ def flagged_wrongly(card: JudgeCard) -> doc.Table:
     rows, left_off = [], []
     for name, item in card.health.flags.items():
         for message, cases, count in (
-            ("missed", item.missed, item.agreement.missed),
-            ("set wrongly", item.false_alarms, item.agreement.false_alarms),
+            ("missed", item.missed, item.counts.missed),
+            ("set wrongly", item.false_alarms, item.counts.false_alarms),
         ):
             rows += [(name, case_id, message) for case_id in cases[:MOST_LISTED]]
             more = count - min(len(cases), MOST_LISTED)
@@ -438,13 +463,17 @@ def standing(card: JudgeCard) -> list[tuple[str, str]]:
         (card.header.n_planned - sum(outcomes.values()), "missing"),
     )
     others = ", ".join(f"{count:,} {message}" for count, message in missing if count > 0)
-    texts = f"{health.n_texts:,} of {fmt.counted(card.header.n_planned, 'sample')} reached the judge"
+    texts = f"{health.count('texts'):,} of {fmt.counted(card.header.n_planned, 'sample')} reached the judge"
     texts += f" ({others})" if others else ""
-    otherwise = labelled_otherwise(health.n_labelled_otherwise)
-    texts += f"; {health.n_labelled:,} of them are labelled" + (f"; {otherwise}" if otherwise else "")
-    rows = [("Judged by", judged_by(card.header)), ("Texts", texts), ("Votes", f"{health.n_votes:,}, {_modes(card)}")]
-    if health.n_excluded:
-        excluded = fmt.counted(health.n_excluded, "text")
+    otherwise = labelled_otherwise(health.count("texts.labelled_otherwise"))
+    texts += f"; {health.count('texts.labelled'):,} of them are labelled" + (f"; {otherwise}" if otherwise else "")
+    rows = [
+        ("Judged by", judged_by(card.header)),
+        ("Texts", texts),
+        ("Votes", f"{health.count('votes'):,}, {_modes(card)}"),
+    ]
+    if n_excluded := health.count("texts.excluded"):
+        excluded = fmt.counted(n_excluded, "text")
         rows.append(("Excluded", f"{excluded}: only bare scores could be read from the judge's answers"))
     if why := no_labels(card):
         rows.append(("Labels", why))
@@ -455,19 +484,19 @@ def standing(card: JudgeCard) -> list[tuple[str, str]]:
 
 def no_labels(card: JudgeCard) -> str:
     """Why nothing can be compared with labels; "" when something can."""
-    if card.health.n_labelled:
+    if card.health.count("texts.labelled"):
         return ""
     if not card.labels_at:
         return "n/a: the suite names no labels (judge.labels), so the judge's accuracy is unknown"
-    if card.health.n_labelled_otherwise:
+    if card.health.count("texts.labelled_otherwise"):
         return "n/a: no labels were given for these texts, so the judge's accuracy is unknown"
     return f"n/a: none of the texts has labels at {card.labels_at}, so the judge's accuracy is unknown"
 
 
 def _modes(card: JudgeCard) -> str:
     messages = [f"{count:,} in mode {mode}" for mode, count in card.health.modes.items()]
-    without = card.health.n_votes - sum(card.health.modes.values())
-    silent = card.health.itself.unanswered
+    without = card.health.count("votes") - sum(card.health.modes.values())
+    silent = card.health["unanswered"]
     unanswered = round((silent.value or 0.0) * silent.n)
     messages += [f"{without - unanswered:,} not usable"] if without > unanswered else []
     messages += [f"{unanswered:,} unanswered"] if unanswered else []
@@ -493,7 +522,9 @@ def corrected(card: JudgeCard) -> list[tuple[str, str]]:
 def warnings(card: JudgeCard) -> list[str]:
     """What a reader must know before reading a figure."""
     statements = [commonest_failure(card), no_labels(card)]
-    if card.health.n_labelled and (otherwise := labelled_otherwise(card.health.n_labelled_otherwise)):
+    if card.health.count("texts.labelled") and (
+        otherwise := labelled_otherwise(card.health.count("texts.labelled_otherwise"))
+    ):
         statements.append(
             f"{otherwise}: the texts with labels are not a random sample, and no threshold is met by them"
         )
@@ -510,7 +541,7 @@ def commonest_failure(card: JudgeCard) -> str:
     if not card.why_failed:
         return ""
     reason, count = next(iter(card.why_failed.items()))
-    return f"{count:,} of {card.health.n_texts:,}: {clipped(reason, _LONGEST_REASON)}"
+    return f"{count:,} of {card.health.count('texts'):,}: {clipped(reason, _LONGEST_REASON)}"
 
 
 def examples(card: JudgeCard) -> list[str]:

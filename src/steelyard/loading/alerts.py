@@ -511,6 +511,8 @@ def _wrong_metric(rule: Regression, suite_names: SuiteNames | None) -> str:
     if not rule.metric:
         return "by needs a metric, which says what it is measured in" if rule.by is not None else ""
     figure = parse_metric(rule.metric)
+    if figure.of.of_judge:
+        return f"{rule.metric} is not compared between runs: name it in gates, or in judge.health"
     try:
         rule.least(figure.unit)
     except ValueError as error:

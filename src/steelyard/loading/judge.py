@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema_rs
 
 from steelyard.errors import SuiteError
-from steelyard.metrics.expression_checks import check_judge_threshold, judge_lacks
+from steelyard.metrics.expression_checks import check_judge_threshold
 from steelyard.metrics.expressions import parse_judge_threshold
 from steelyard.plugins import PLACE, find_callable
 from steelyard.suite.case import EVERY, compile_path, split_path
@@ -210,7 +210,7 @@ def _check_health(judge: JudgeModel, draft: Draft) -> None:
     for at, text in enumerate(judge.health):
         with draft.noting((*_AT, "health", at), "judge."):
             threshold = parse_judge_threshold(text)
-            if problem := check_judge_threshold(threshold, judge.rubric) or judge_lacks(threshold, judge):
+            if problem := check_judge_threshold(threshold, judge):
                 raise ValueError(problem)
     dimensions = [dimension.name for dimension in judge.rubric.dimensions]
     for at, name in enumerate(judge.constant):

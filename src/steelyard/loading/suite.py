@@ -563,6 +563,7 @@ def _names(suite: SuiteModel, raw: dict[str, Any], wrong: Collection[str]) -> Su
     no_judge = suite.judge is None and raw.get("judge") is not None
     return replace(
         names,
+        has_judge=names.has_judge or no_judge,
         components=None if no_judge else {**dict.fromkeys(declared), **(names.components or {})},
         codes=None if no_judge or len(suite.computed) < len(declared) else given_codes(suite),
         bands=list(map(str, raw["bands"])) if isinstance(raw.get("bands"), dict) else [],

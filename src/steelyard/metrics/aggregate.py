@@ -96,7 +96,7 @@ def row_figures(data: RunData) -> Iterator[Hit]:
 
     `all_names` of such a metric gives nothing for a run without such rows.
     """
-    for metric in metrics().values():
+    for metric in metrics(judged=data.suite.judge is not None).values():
         if metric.level in (Level.SAMPLE, Level.CELL) or metric.listed:
             continue
         if metric.figure is not None:
@@ -106,7 +106,10 @@ def row_figures(data: RunData) -> Iterator[Hit]:
             contributions = metric.contributions(data, names)
             groups = row_groups(data, contributions)
             column = list(aggregate(metric.aggregate, contributions, groups, metric.ends(data, names)))
-            yield metric, names, column, groups.count_cases(contributions.decided)
+            cases = groups.count_cases(contributions.decided)
+            several = [(item, n if n != item.n else None) for item, n in zip(column, cases.tolist(), strict=True)]
+            column = [replace(item, n_cases=n) for item, n in several]
+            yield metric, names, column, cases
 
 
 def row_groups(data: RunData, contributions: Contributions) -> Groups:

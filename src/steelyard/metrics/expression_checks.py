@@ -16,7 +16,6 @@ from steelyard.metrics.expressions import (
     COMPARE,
     EVERY,
     FACTORS,
-    JUDGE_METRICS,
     UNITS,
     Bounds,
     Expression,
@@ -29,7 +28,7 @@ from steelyard.suite.case import NONE
 from steelyard.suite.yaml import listed, meant, meant_or_listed
 
 if TYPE_CHECKING:
-    from steelyard.suite.judge import JudgeModel, Rubric
+    from steelyard.suite.judge import JudgeModel
     from steelyard.suite.models import SuiteModel
 
 PlacedProblem = tuple[str, tuple[str | int, ...]]
@@ -69,6 +68,10 @@ class SuiteNames:
     """Metrics that the suite brings along."""
     scales: Mapping[str, Bounds] = field(default_factory=dict)
     """By component, the lowest and highest value it gives; one that is not here can be any number."""
+    judge: JudgeModel | None = None
+    """Who judges; None in a suite without a judge, and where it could not be read."""
+    has_judge: bool = True
+    """Whether the suite has a judge, be it one that could not be read."""
 
     @classmethod
     def of_run(cls, suite: SuiteModel, slices: Mapping[str, Sequence[str]] | None) -> SuiteNames:
@@ -85,6 +88,8 @@ class SuiteNames:
             stability=["presence", *suite.stability.fields] if suite.stability else [],
             metrics=[declared["name"] for declared in suite.metrics],
             scales={component.name: component.scale for component in components},
+            judge=suite.judge,
+            has_judge=suite.judge is not None,
         )
 
     @classmethod
@@ -99,8 +104,12 @@ class SuiteNames:
     def bounds(self, expression: Expression) -> Bounds:
         """The lowest and the highest value that can be compared; points lie on the scale of their component."""
         unit = UNITS[expression.unit]
-        scale = self.scales.get(expression.subject) if isinstance(expression, Gate) else None
-        return scale if scale and expression.unit == "points" else (unit.low, unit.high)
+        if expression.unit != "points" or not isinstance(expression, Gate):
+            return unit.low, unit.high
+        if expression.of.of_judge:
+            # Spreads and distances, which are at most as wide as the judge's scale.
+            return 0.0, math.inf if self.judge is None else float(self.judge.rubric.high - self.judge.rubric.low)
+        return self.scales.get(expression.subject, (unit.low, unit.high))
 
 
 def check_gate(gate: Gate, names: SuiteNames) -> str | None:
@@ -112,7 +121,10 @@ def missing_name(gate: Gate, names: SuiteNames) -> str | None:
     """What a gate names that its suite does not have, or None."""
     if lacking := _lacking(gate, names):
         return f"{gate.label}{lacking}"
+    rubric = names.judge.rubric if names.judge else None
     subjects = {
+        "<dimension>": ("dimension", None if rubric is None else [item.name for item in rubric.dimensions]),
+        "<flag>": ("flag", None if rubric is None else [item.name for item in rubric.flags]),
         "<component>": ("component", None if names.components is None else list(names.components)),
         "<code>": ("finding code", names.codes),
         "<band>": ("band", names.bands),
@@ -122,7 +134,8 @@ def missing_name(gate: Gate, names: SuiteNames) -> str | None:
     for part in gate.of.parts:
         what, allowed = subjects.get(part, ("", None))
         if allowed is not None and gate.subject not in allowed:
-            return f"{gate.label}: {_no_such(what, gate.subject, allowed)}"
+            none = "the rubric has none" if gate.of.of_judge else "this suite declares none"
+            return f"{gate.label}: {_no_such(what, gate.subject, allowed, none)}"
     measures = (names.components or {}).get(gate.subject) if gate.measure else None
     if measures is not None and gate.measure not in measures:
         what = f"measure of {gate.subject}"
@@ -146,6 +159,10 @@ def missing_name(gate: Gate, names: SuiteNames) -> str | None:
 def _lacking(gate: Gate, names: SuiteNames) -> str:
     """What a gate needs that its suite does not declare, to stand behind its label; "" when nothing is lacking."""
     needs = gate.of.needs
+    if gate.of.of_judge:
+        if not names.has_judge:
+            return " needs a judge: write judge: {rubric: ..., judges: ...}"
+        return "" if names.judge is None or names.judge.has(needs) else f": {_JUDGE_NEEDS[needs]}"
     if gate.of.own and gate.pattern not in names.metrics:
         return f": {_no_such('metric', gate.pattern, names.metrics)}"
     if needs == "pass" and not names.passing:
@@ -171,7 +188,7 @@ def _not_compared(gate: Gate, names: SuiteNames) -> str | None:
             f"{gate.label}: {gate.metric} is a mean of measures, which is not compared between runs: write a number"
             f" for {gate.baseline}, or a gate on each measure"
         )
-    if gate.for_sure and not gate.of.for_sure:
+    if gate.baseline and gate.for_sure and not gate.of.for_sure:
         return f"{gate.label}: {gate.metric} {NOT_FOR_SURE}; leave out 'for sure'"
     return None
 
@@ -245,29 +262,9 @@ def _meet(a: Expression, b: Expression, names: SuiteNames | None) -> bool:
     return any(COMPARE[a.operator](value, a.threshold) and COMPARE[b.operator](value, b.threshold) for value in values)
 
 
-def check_judge_threshold(gate: Gate, rubric: Rubric) -> str | None:
-    """What is wrong with a threshold on a judge: what its rubric does not have, or a number that decides nothing."""
-    what = "flag" if "<flag>" in gate.pattern else "dimension"
-    allowed = [flag.name for flag in (rubric.flags if what == "flag" else rubric.dimensions)]
-    if gate.subject and gate.subject not in allowed:
-        return f"{gate.label}: {_no_such(what, gate.subject, allowed, 'the rubric has none')}"
-    return cannot_fail(gate, SuiteNames(scales={gate.subject: (0.0, float(rubric.high - rubric.low))}))
-
-
-def judge_lacks(gate: Gate, judge: JudgeModel) -> str | None:
-    """Why a judge can never have the metric that a threshold on it names, or None."""
-    has = {
-        "": True,
-        "labels": bool(judge.labels),
-        "rules": bool(judge.rules),
-        "evidence": judge.evidence is not None,
-        "check": judge.check is not None,
-        "reasons": judge.reasons is not None and judge.reasons.at_least > 0,
-        "must_answer": judge.must_answer is not None,
-        "dimensions": len(judge.rubric.dimensions) > 1,
-    }
-    needs = JUDGE_METRICS[gate.pattern].needs
-    return None if has[needs] else f"{gate.label}: {_JUDGE_NEEDS[needs]}"
+def check_judge_threshold(gate: Gate, judge: JudgeModel) -> str | None:
+    """What is wrong with a threshold on a judge: what it does not have, or a number that decides nothing."""
+    return check_gate(gate, SuiteNames(judge=judge))
 
 
 def criteria_problems(criteria: Any, names: SuiteNames) -> Iterator[PlacedProblem]:

@@ -21,7 +21,7 @@ from dataclasses import field, replace
 from decimal import Decimal
 
 from steelyard.frozen import frozen
-from steelyard.metrics.registry import Compared, Metric, Names, find, gate_metrics, metric, spell
+from steelyard.metrics.registry import OF_JUDGE, Compared, Level, Metric, Names, find, gate_metrics, metric, same_but
 from steelyard.suite.case import path_step
 from steelyard.suite.values import SLICED
 from steelyard.suite.yaml import listed, meant
@@ -77,7 +77,7 @@ _UNIT = r"%|points?\b|ms\b|s\b"
 _AMOUNT = re.compile(rf"\s*\+?(?P<number>{_NUMBER})\s*(?P<unit>{_UNIT})?\s*")
 
 
-def read_number(number: str, written: str, metric: Metric | JudgeMetric) -> float:
+def read_number(number: str, written: str, metric: Metric) -> float:
     """The threshold that a number with its unit says, in the measure of the metric: `90` `%` is 0.9."""
     unit, amount = UNITS[metric.unit], _finite(number)
     if written not in unit.numbers:
@@ -110,69 +110,6 @@ def _finite(number: str) -> Decimal:
     return Decimal(number)
 
 
-# ---- what a judge can be held to -------------------------------------------------------------------------------------
-
-
-@frozen
-class JudgeMetric:
-    """One metric of a judge; a part in angle brackets is filled with a dimension or a flag.
-
-    Its unit may also be "kappa", in -1..1, "alpha", up to 1, and "size", a correlation without its sign.
-    """
-
-    name: str
-    unit: str
-    about: str
-    needs: str = ""
-    """What the judge must have, so that there is such a metric."""
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """The name, split at its dots."""
-        return tuple(self.name.split("."))
-
-
-JUDGE_METRICS: dict[str, JudgeMetric] = {
-    metric.name: metric
-    for metric in (
-        JudgeMetric("agreement.<dimension>.exact", "share", "scores inside the allowed range", "labels"),
-        JudgeMetric(
-            *("agreement.<dimension>.within_one", "share"),
-            *("scores in the allowed range or at most one point outside it", "labels"),
-        ),
-        JudgeMetric("agreement.<dimension>.kappa", "kappa", "weighted kappa between judge and labels", "labels"),
-        JudgeMetric("agreement.<dimension>.alpha", "alpha", "Krippendorff's alpha of judge and labels", "labels"),
-        JudgeMetric("agreement.<dimension>.pearson", "kappa", "Pearson's correlation of judge and labels", "labels"),
-        JudgeMetric("agreement.<dimension>.spearman", "kappa", "Spearman's correlation of judge and labels", "labels"),
-        JudgeMetric("agreement.<dimension>.kendall", "kappa", "Kendall's tau-b of judge and labels", "labels"),
-        JudgeMetric("agreement.<dimension>.bias", "points", "mean of judge minus best, without its sign", "labels"),
-        JudgeMetric("flag.<flag>.precision", "share", "labelled true, among those the judge flagged", "labels"),
-        JudgeMetric("flag.<flag>.recall", "share", "flagged by the judge, among those labelled true", "labels"),
-        JudgeMetric("top_share.<dimension>", "share", "scores at the top of the scale"),
-        JudgeMetric("middle_share.<dimension>", "share", "scores at the neutral one and the one above it"),
-        JudgeMetric("spread.<dimension>", "points", "standard deviation of the scores"),
-        JudgeMetric("together.<dimension>", "size", "largest correlation with another dimension", "dimensions"),
-        JudgeMetric("length.<dimension>", "size", "correlation with the length of the text"),
-        JudgeMetric("repeatability.<dimension>", "share", "texts with the same score in all repeats"),
-        JudgeMetric("broken_rules", "share", "votes that broke a binding rule", "rules"),
-        JudgeMetric("made_up_quotes", "share", "votes with a quote that is not in the text", "evidence"),
-        JudgeMetric("unproven", "share", "votes with a high score without a quote", "evidence"),
-        JudgeMetric("contradictions", "share", "votes with a complaint that the answer shows to be wrong", "check"),
-        JudgeMetric(
-            *("self_contradictions", "share"), *("votes whose scores do not fit the errors that they list", "check")
-        ),
-        JudgeMetric("too_few_reasons", "share", "votes with fewer reasons than asked for", "reasons"),
-        JudgeMetric("rebutted_findings", "share", "findings of scorers that the judge rebutted", "must_answer"),
-        JudgeMetric("unanswered_findings", "share", "findings that the judge left unanswered", "must_answer"),
-        JudgeMetric("failed", "share", "answered votes that could not be used"),
-        JudgeMetric("unanswered", "share", "votes whose calls were never answered"),
-        JudgeMetric("cut_off", "share", "answered votes that broke off at the limit of tokens"),
-        JudgeMetric("strict", "share", "votes that came in the shape asked for, at once"),
-        JudgeMetric("basic", "share", "votes of which only the scores could be read"),
-        JudgeMetric("disagreement", "share", "samples whose votes are far apart"),
-    )
-}
-
 # ---- reading ---------------------------------------------------------------------------------------------------------
 
 
@@ -191,7 +128,7 @@ class Gate:
     min_n: int
     unit: str
     pattern: str = ""
-    """The name of the metric in the registry or in JUDGE_METRICS: `findings.<code>`."""
+    """The name of the metric in the registry: `findings.<code>`."""
     subject: str = ""
     """What fills the angle brackets, a band, component, code, check, field, dimension or flag: `FORMAT`."""
     measure: str = ""
@@ -199,7 +136,10 @@ class Gate:
     baseline: str = ""
     """The baseline that the threshold is counted from; "" when it is a plain number."""
     for_sure: bool = False
-    """Of a gate on a baseline: it passes only when that is more than noise."""
+    """Whether noise decides nothing: a gate on a baseline passes only beyond it, one on a number passes or fails only
+    with its whole interval."""
+    min_n_to_pass: int = 1
+    """With fewer rows than this it shows nothing good."""
     skip_small: bool = False
     """Of a gate on every slice: those that could not reach `min_n` are left out."""
     kind: str = field(default="gate", compare=False)
@@ -303,11 +243,13 @@ def parse_gate(text: str, kind: str = "gate") -> Gate:
     hint = '; a name that holds a dot is quoted: tag."a.b".average' if factor else ""
     named = find(spelled)
     if named is None:
-        unknown = _no_metric(spelled, gate_metrics())
+        unknown = _no_metric(spelled, gate_metrics(judged=True))
         if len(spelled) == 1 and not unknown.endswith("?"):
             hint = hint or "; a component's figures are named as score.<component>.average"
         raise ValueError(f"{label}: {unknown}{hint}")
     on, filled = named
+    if factor is not None and on.of_judge:
+        raise ValueError(f"{label}: {on.name} is of the whole run, and slices do not have it: leave out the slice")
     try:
         threshold = _threshold(right, on, sign, sliced=factor is not None)
     except ValueError as error:
@@ -366,7 +308,7 @@ def parse_metric(text: str, kind: str = "metric") -> Gate:
 
 def asked_metric(text: str, there: Iterable[str] | None = None) -> Gate:
     """The metric that a person asked for, alone or in a whole gate; the message lists what is `there`, usually all."""
-    listing = ", ".join(gate_metrics() if there is None else there)
+    listing = ", ".join(gate_metrics(judged=True) if there is None else there)
     if not text.strip():
         raise ValueError(f"metric {text!r} is no name; there are: {listing}")
     try:
@@ -400,24 +342,50 @@ def parse_expression(text: str) -> Expression:
     return expression
 
 
+FEWEST_LABELS = 20
+"""On fewer texts than this even a judge without any mistake may be wrong one time in seven (rule of three: 3 / n)."""
+
+
 def parse_judge_threshold(text: str) -> Gate:
-    """The threshold on a judge that a text says."""
+    """The threshold on a judge that a text says: a gate on a metric `judge.<...>`, which is named without `judge.`.
+
+    It passes or fails with its whole interval, and on too few texts it passes not at all.
+    """
     label = _label("health", text)
     names, sign, rest = split_sides(text, label, _WRITE_JUDGE)
     right = _right_side(rest)
     if right is None or right["baseline"] or right["with_n"]:
         raise ValueError(f"{label}: {rest.strip()!r} is not a number; after {sign} write for instance 0.6, 10 %")
-    named = spell(names, JUDGE_METRICS.values())
+    named = find([OF_JUDGE[:-1], *names])
     if named is None:
-        there = f"; metrics of a judge are: {listed(JUDGE_METRICS)}"
-        raise ValueError(f"{label}: {_no_metric(names, JUDGE_METRICS)}{there}")
+        every = [item for item in gate_metrics(judged=True).values() if item.of_judge]
+        there = [short_name(item.name) for item in sorted(every, key=lambda item: item.level is not Level.LABEL)]
+        raise ValueError(f"{label}: {_no_metric(names, there)}; metrics of a judge are: {listed(there)}")
     on, filled = named
     try:
-        threshold = read_number(right["number"], right["unit"] or "", on)
+        threshold = read_number(right["number"], right["unit"] or "", same_but(on, name=short_name(on.name)))
     except ValueError as error:
         raise ValueError(f"{label}: {error}") from None
-    written, subject = _filled(on, filled), next(iter(filled.values()), "")
-    return Gate(text.strip(), None, None, written, sign, threshold, 1, on.unit, on.name, subject, kind="health")
+    return Gate(
+        text=text.strip(),
+        factor=None,
+        slice=None,
+        metric=short_name(on.filled(tuple(filled.values()))),
+        operator=sign,
+        threshold=threshold,
+        min_n=1,
+        unit=on.unit,
+        pattern=on.name,
+        subject=next(iter(filled.values()), ""),
+        for_sure=True,
+        min_n_to_pass=FEWEST_LABELS,
+        kind="health",
+    )
+
+
+def short_name(name: str) -> str:
+    """How `judge.health` spells the name of a metric of a judge: without `judge.`."""
+    return name.removeprefix(OF_JUDGE)
 
 
 def is_relative(text: str) -> bool:
@@ -472,12 +440,12 @@ def _right_side(rest: str) -> re.Match[str] | None:
     return right if right and (right["number"] or right["at"] or right["difference"]) else None
 
 
-def _no_metric(names: Sequence[str], there: Mapping[str, object]) -> str:
+def _no_metric(names: Sequence[str], there: Iterable[str]) -> str:
     written = ".".join(names)
     return f"there is no metric {written!r}{meant(written, there)}"
 
 
-def _filled(metric: Metric | JudgeMetric, filled: Mapping[str, str]) -> str:
+def _filled(metric: Metric, filled: Mapping[str, str]) -> str:
     return ".".join(filled.get(part, part) for part in metric.parts)
 
 

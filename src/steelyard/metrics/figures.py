@@ -76,6 +76,12 @@ class Slice(Mapping[str, Estimate]):
         """A figure that is a number of something; 0 where the run does not have it."""
         return round(self[name].value or 0.0)
 
+    @property
+    def alone(self) -> Figures:
+        """The figures of this slice and of no other."""
+        every = (Figure(self.key, name, self._kinds[name], estimate) for name, estimate in self._named.items())
+        return Figures(every, {self.key: self.n_planned})
+
     def kind(self, name: str) -> Kind:
         """What a name is of."""
         return self._kinds[name]
@@ -234,7 +240,8 @@ def hits(data: RunData, factor: str) -> list[Hit]:
 
     computed = data.once(_computed)
     if factor not in computed:
-        has_cells = data.clean_repeats is not None or data.stability is not None
+        reused = data.table.reused() | data.table.copied()
+        has_cells = data.clean_repeats is not None or data.stability is not None or bool(reused.any())
         levels = [Level.SAMPLE, Level.CELL] if has_cells else [Level.SAMPLE]
         computed[factor] = [hit for level in levels for hit in figures(data, factor, level)]
         if not factor:
@@ -244,6 +251,17 @@ def hits(data: RunData, factor: str) -> list[Hit]:
 
 def _computed(_: RunData) -> dict[str, list[Hit]]:
     return {}
+
+
+def row_figures_of(data: RunData) -> Slice:
+    """Every metric of votes, claims and labels that a run has, in the whole run, and nothing else."""
+    from steelyard.metrics.aggregate import row_figures
+
+    rows = [
+        Figure(WHOLE_RUN, metric.filled(names), Kind(metric.name, names), column[0])
+        for metric, names, column, _ in row_figures(data)
+    ]
+    return Figures(rows).slice()
 
 
 Named = tuple[str, Kind, list[Estimate]]

@@ -227,7 +227,18 @@ class Sum(Aggregate):
         return float(values.sum()) + (missing * end if missing else 0.0)
 
     def estimate(self, contributions: Contributions, groups: Groups, scale: Scale) -> Sequence[Estimate]:
-        return groups.totals(contributions.values)
+        from dataclasses import replace
+
+        totals = groups.totals(contributions.values)
+        if contributions.not_missing is not None:
+            apart = groups.count(contributions.not_missing).tolist()
+            totals = [replace(total, n_missing=total.n_missing - n) for total, n in zip(totals, apart, strict=True)]
+        if contributions.absent is not None and groups.absent:
+            # Only the whole run has any that are absent.
+            (total,), n = totals, groups.absent
+            value = (total.value or 0.0) + n * contributions.absent
+            totals = [replace(total, value=value, n=total.n + n, n_missing=total.n_missing - n)]
+        return totals
 
     def in_words(self, values: Array, below: Array | None, formula: str) -> tuple[float | None, Inputs]:
         total = math.fsum(values)
@@ -267,7 +278,13 @@ class Quantile(Aggregate):
         return quantile_of_sorted(np.sort(np.append(values, np.full(missing, end))), self._rank)
 
     def estimate(self, contributions: Contributions, groups: Groups, scale: Scale) -> Sequence[Estimate]:
-        return [row[0] for row in groups.quantiles(contributions.values, [self._rank], contributions.at_least)]
+        from dataclasses import replace
+
+        rows = groups.quantiles(contributions.values, [self._rank], contributions.at_least)
+        if contributions.not_missing is None:
+            return [row[0] for row in rows]
+        apart = groups.count(contributions.not_missing).tolist()
+        return [replace(row[0], n_missing=row[0].n_missing - n) for row, n in zip(rows, apart, strict=True)]
 
     def in_words(self, values: Array, below: Array | None, formula: str) -> tuple[float | None, Inputs]:
         import numpy as np

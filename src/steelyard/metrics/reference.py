@@ -10,18 +10,12 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from steelyard.metrics.registry import Metric, Reported, gate_metrics, reported
+from steelyard.metrics.registry import Level, Metric, gate_metrics, metrics
 
 _MARKS = re.compile(r"(<!-- (metrics|reported): begin -->\n).*?(<!-- \2: end -->)", re.S)
 _UNITS = {"s": "seconds", "cost": "the suite's currency"}
 _BETTER = {"higher": "higher", "lower": "lower", "": "-"}
-_SPELLED = {
-    "<slice>.": "",
-    "<case>": "case.<id>",
-    "<sample>": "case.<id>.repeat.<number>",
-    "<n>": "<number>",
-    "<section>": "<name>",
-}
+_SPELLED = {"<case>": "<id>", "<n>": "<number>", "<repeat>": "<number>", "<section>": "<name>"}
 """How `--explain` spells parts of names."""
 _AGAIN = "confidence.label.<label>."
 """Begins the names that one kind of claims has as all of them do."""
@@ -35,7 +29,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def table() -> str:
     """Every metric of the product that a gate can name, one line each."""
     head = ("metric", "what it is", "unit", "better", "formula", "counted over")
-    return _table(head, (_row(metric) for metric in gate_metrics().values() if not metric.own))
+    return _table(head, (_row(metric) for metric in gate_metrics(judged=True).values() if not metric.own))
 
 
 def _row(metric: Metric) -> Sequence[str]:
@@ -46,31 +40,28 @@ def _row(metric: Metric) -> Sequence[str]:
 
 def reported_table() -> str:
     """Every metric that is only reported, one line each."""
-    # The three lists of samples have the same names.
-    every = {(_spelled(item.name), _formula(item)): item for group in reported() for item in group}
-    rows = [_reported_row(item) for item in every.values() if not item.name.startswith(_AGAIN)]
-    return _table(("metric", "formula", "unit", "made of", "interval"), rows)
+    every = metrics(judged=True).values()
+    some = (item for item in every if not (item.gate or item.own or item.name.startswith(_AGAIN)))
+    head = ("metric", "what it is", "unit", "formula", "made of", "interval")
+    return _table(head, map(_reported_row, some))
 
 
-def _reported_row(item: Reported) -> Sequence[str]:
-    rows = f"{item.rows}; also of slices" if item.name.startswith("<slice>") else item.rows
-    interval = "none" if item.significance.startswith("none: ") else item.significance
-    return f"`{_spelled(item.name)}`", _formula(item), _UNITS.get(item.unit, item.unit), rows, interval
-
-
-def _spelled(name: str) -> str:
-    for part, words in _SPELLED.items():
-        name = name.replace(part, words)
+def spelled(metric: Metric) -> str:
+    """The name of a metric as the page has it; "" of one that is named with all claims."""
+    name = "" if metric.name.startswith(_AGAIN) else metric.name
+    if not metric.gate:
+        for part, words in _SPELLED.items():
+            name = name.replace(part, words)
     return name
 
 
-def _formula(item: Reported) -> str:
-    """In words; what a row of the report fills in is named."""
-    text = item.formula
-    if callable(text):
-        text = (text.__doc__ or "").rstrip(".")
-        text = text[:1].lower() + text[1:]
-    return re.sub(r"\{(\w+)(?::\w+)?\}", r"*\1*", text).replace(" / ", " ÷ ")
+def _reported_row(metric: Metric) -> Sequence[str]:
+    in_slices = metric.sliced and not metric.listed and metric.level in (Level.SAMPLE, Level.CELL)
+    rows = f"{metric.rows}; also of slices" if in_slices else metric.rows
+    interval = metric.aggregate.interval_text(metric.unit, of_cells=metric.level is Level.CELL)
+    interval = "none" if interval.startswith("none: ") else interval
+    formula = metric.formula.replace(" / ", " ÷ ")
+    return f"`{spelled(metric)}`", metric.about, _UNITS.get(metric.unit, metric.unit), formula, rows, interval
 
 
 def written(page: str) -> str:

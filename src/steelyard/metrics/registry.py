@@ -15,8 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from steelyard.frozen import frozen
-from steelyard.metrics.kinds import NO_INTERVAL, Aggregate
-from steelyard.suite.case import NONE
+from steelyard.metrics.kinds import Aggregate
 
 if TYPE_CHECKING:
     from steelyard.metrics.run_data import RunData
@@ -31,6 +30,8 @@ Names = tuple[str, ...]
 MOST_IN_A_ROW = 100
 """pass^k is given for k up to this."""
 MEASURE = "score.<component>.<measure>"
+OF_JUDGE = "judge."
+"""Begins the names of all metrics of a suite's judge."""
 READABLE = ".readable"
 """Ends the name of a measure over the answers that could be read."""
 CORRECTED = "pass_rate.corrected"
@@ -95,6 +96,8 @@ class Contributions:
     """Of an estimate, from rows to what they come to."""
     detail: Callable[[int], str] | None = None
     """How the value of a row came about, in words."""
+    words: str = ""
+    """What this one is of, where its name does not say it (`pattern.3`)."""
     key: Callable[[int], Key] | None = None
     """Of a metric that is only reported, where each row comes from."""
     sample: Array | None = None
@@ -198,12 +201,18 @@ class Metric:
     own: bool = False
     """Whether a suite brought it along."""
     needs: str = ""
-    """What a suite must declare to have it: `pass`, `expect`, `stability`."""
+    """What a suite must declare to have it: `pass`, `expect`, `stability`; of a metric of a judge, what its judge must:
+    `labels`, `rules`, `evidence`, `check`, `reasons`, `must_answer`, `dimensions`."""
 
     @property
     def parts(self) -> tuple[str, ...]:
         """The name, split at its dots."""
         return tuple(self.name.split("."))
+
+    @property
+    def of_judge(self) -> bool:
+        """Whether it is of the votes of a suite's judge."""
+        return self.name.startswith(OF_JUDGE)
 
     @property
     def point(self) -> float | None:
@@ -220,10 +229,19 @@ class Metric:
         """What `n` counts."""
         return self.of or f"{self.level.value}s"
 
+    @property
+    def blanks(self) -> tuple[str, ...]:
+        """The parts of its name to fill."""
+        return tuple(part for part in self.parts if part.startswith("<"))
+
+    def steps(self, names: Names) -> Names:
+        """The name part by part with its angle brackets filled."""
+        left = iter(names)
+        return tuple(next(left) if part.startswith("<") else part for part in self.parts)
+
     def filled(self, names: Names) -> str:
         """The name with its angle brackets filled."""
-        left = iter(names)
-        return ".".join(next(left) if part.startswith("<") else part for part in self.parts)
+        return ".".join(self.steps(names))
 
     def better_in(self, suite: SuiteModel, names: Names = ()) -> Better:
         """Which way is better in a suite; "" when nobody has said."""
@@ -245,104 +263,16 @@ class Metric:
         return (-math.inf, math.inf) if self.unit == "number" and self.own else self.ends(data, names)
 
 
-NOT_GIVEN = "none: the report gives it without one"
-OF_RATE = "Wilson's score interval; rows of one case count as one cluster"
-OF_MEAN = "Wilson's score interval by the standard error of the mean; rows of one case count as one cluster"
-_OF_MEANS = {"share": OF_RATE, "score": OF_MEAN, "points": OF_MEAN, "difference": NOT_GIVEN}
-
-
-@frozen
-class At:
-    """One place of a report: what fills the angle brackets on the way there, and what stands on the way and there."""
-
-    names: Mapping[str, Names] = field(default_factory=dict)
-    path: tuple[Any, ...] = ()
-    """The data of the report from its root down to what holds the figure."""
-    place: str = ""
-    factor: str = ""
-    slice: str = ""
-    value: Any = None
-
-    def name(self, blank: str) -> str:
-        """What fills one pair of angle brackets."""
-        return self.names[f"<{blank}>"][-1]
-
-    @property
-    def item(self) -> Any:
-        """What holds the figure."""
-        return self.path[-1]
-
-
-@frozen
-class Reported:
-    """A metric that reports have and no gate can name; many places of a report may be of one pattern.
-
-    `place` is where `report --json` has it: `<kind>` is any key, `[<n>]` any row by its number, `[<code>]` any row by
-    what it says of itself, `[<case>]` any row of a case under a variant and `<slice>` the whole run or any slice.
-    """
-
-    name: str
-    place: str
-    formula: str | Callable[[At], str]
-    """In words; braces are filled with what the row of the report says of itself."""
-    counts: str
-    """What of each row enters it, in words; braces as above."""
-    contributions: Callable[[RunData, At], Contributions]
-    level: Level = Level.SAMPLE
-    unit: str = "count"
-    aggregate: Aggregate | None = Aggregate.SUM
-    """None: the rows are listed and not put together."""
-    better: Better = "lower"
-    of: str = ""
-    """What `n` counts; usually the level."""
-    interval: str = ""
-    """How it is made; as usual for its aggregate and unit unless given."""
-    when: Callable[[RunData, At], bool] = lambda *_: True
-    """Whether a place has it."""
-    even_unknown: bool = False
-    """Whether it has a name where it is n/a."""
-
-    @property
-    def rows(self) -> str:
-        """What `n` counts."""
-        return self.of or f"{self.level.value}s"
-
-    @property
-    def significance(self) -> str:
-        """How its interval is made, in words."""
-        usual = _OF_MEANS.get(self.unit, NO_INTERVAL) if self.aggregate is Aggregate.MEAN else NO_INTERVAL
-        return self.interval or usual
-
-    def filled(self, at: At) -> Names:
-        """Its name at one place, part by part."""
-        return tuple(name for part in self.name.split(".") for name in at.names.get(part, (part,)))
-
-    def in_words(self, text: str | Callable[[At], str], at: At) -> str:
-        """A formula at one place."""
-        if callable(text):
-            return text(at)
-        return text.format(**{key: NONE if item == "" else item for key, item in at.item.items()})
-
-
-_REPORTED: list[tuple[Reported, ...]] = []
-
-
-def register_reported(*group: Reported) -> None:
-    """Add metrics that are only reported, which stand together."""
-    _REPORTED.append(group)
-
-
-def reported() -> Sequence[tuple[Reported, ...]]:
-    """All metrics that are only reported."""
-    # By its name, as `_load` does: this room knows of those that register, and imports none of them.
-    import_module("steelyard.analysis.reported")
-    return _REPORTED
-
-
 _FOR_GATES = ("steelyard.metrics.samples", "steelyard.metrics.cells", "steelyard.metrics.stability")
 """The modules that register what gates can name: few, since reading a suite loads them."""
-_REPORTED_ONLY: tuple[str, ...] = ("steelyard.metrics.outcomes",)
+_REPORTED_ONLY: tuple[str, ...] = (
+    "steelyard.metrics.outcomes",
+    *(f"steelyard.analysis.{name}" for name in ("fixes", "findings", "patterns", "modes", "listed")),
+    *(f"steelyard.analysis.{name}" for name in ("confidence", "repeats", "stability", "latency", "variants")),
+)
 """The modules that register what is only reported; by name, since they stand above this package."""
+_OF_JUDGES = ("steelyard.analysis.judge.metrics",)
+"""The modules that register metrics of judges, likewise; a run without a judge loads none of them."""
 _METRICS: dict[str, Metric] = {}
 
 
@@ -365,35 +295,44 @@ def _load(modules: tuple[str, ...]) -> None:
         import_module(name)
 
 
-def _registered(*, gates_only: bool) -> Iterator[Metric]:
+def _registered(*, gates_only: bool, judged: bool) -> Iterator[Metric]:
     _load(_FOR_GATES if gates_only else (*_FOR_GATES, *_REPORTED_ONLY))
-    return (metric for metric in _METRICS.values() if metric.gate or not gates_only)
+    if judged:
+        _load(_OF_JUDGES)
+    every = (metric for metric in _METRICS.values() if metric.gate or not gates_only)
+    return (metric for metric in every if judged or not metric.of_judge)
 
 
-def metrics() -> dict[str, Metric]:
-    """All metrics by name, those of samples first."""
-    return _by_level(_registered(gates_only=False))
+def metrics(*, judged: bool = False) -> dict[str, Metric]:
+    """All metrics by name, those of samples first; those of a judge only where they are wanted (`judged`)."""
+    return _by_level(_registered(gates_only=False, judged=judged))
 
 
-def gate_metrics() -> dict[str, Metric]:
-    """The metrics that a gate can name, those of samples first."""
-    return _by_level(_registered(gates_only=True))
+def gate_metrics(*, judged: bool = False) -> dict[str, Metric]:
+    """The metrics that a gate can name, likewise."""
+    return _by_level(_registered(gates_only=True, judged=judged))
 
 
 def _by_level(metrics: Iterable[Metric]) -> dict[str, Metric]:
     levels = list(Level)
-    return {metric.name: metric for metric in sorted(metrics, key=lambda metric: levels.index(metric.level))}
+
+    def place(metric: Metric) -> tuple[int, str]:
+        # What is only reported is registered by modules that others may have loaded before, in any order.
+        return levels.index(metric.level), "" if metric.gate else metric.name
+
+    return {metric.name: metric for metric in sorted(metrics, key=place)}
 
 
 def metric(pattern: str) -> Metric:
     """The metric of that name or pattern."""
     _load(_FOR_GATES)
-    return _METRICS[pattern] if pattern in _METRICS else metrics()[pattern]
+    return _METRICS[pattern] if pattern in _METRICS else metrics(judged=pattern.startswith(OF_JUDGE))[pattern]
 
 
 def find(parts: Sequence[str], *, gates_only: bool = True) -> tuple[Metric, dict[str, str]] | None:
     """The metric that these parts of a name spell, and what fills its angle brackets; literal spellings win."""
-    return spell(parts, sorted(_registered(gates_only=gates_only), key=lambda metric: metric.name.count("<")))
+    every = _registered(gates_only=gates_only, judged=bool(parts) and parts[0] == OF_JUDGE[:-1])
+    return spell(parts, sorted(every, key=lambda metric: metric.name.count("<")))
 
 
 class Named(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -13,10 +13,8 @@ from steelyard.frozen import frozen
 from steelyard.metrics.cells import CellGroups, Counted, PassedRepeats, counted
 from steelyard.metrics.registry import (
     MOST_IN_A_ROW,
-    At,
     Contributions,
     Key,
-    Reasons,
 )
 from steelyard.metrics.stability import Placed, Seen, seen_in
 from steelyard.metrics.table import Table, cut
@@ -24,7 +22,9 @@ from steelyard.records import Sample
 from steelyard.stats.arrays import Array
 from steelyard.stats.groups import Groups
 from steelyard.stats.intervals import Estimate
-from steelyard.store.base import Checks, ClaimColumns, Columns
+from steelyard.store.base import Checks, ClaimColumns, Columns, JudgedSample
+from steelyard.store.contents import Contents
+from steelyard.suite.labels import Label
 from steelyard.suite.models import SuiteModel
 
 T = TypeVar("T")
@@ -32,7 +32,6 @@ Thing = tuple[float | None, str]
 """A value, or None when it is not in the figure; and in words how it came about, or why it is not in it."""
 Things = Callable[[Sample, str], Iterable[Thing]]
 """What is in a sample, of which it is also told what went wrong."""
-_WHOLE = At()
 
 
 @frozen
@@ -49,7 +48,8 @@ class RunData:
     """A run; `suite` is the suite as the run's header describes it.
 
     `checks` are what became of its expectations and `items` what its repeats are compared by, read when asked for.
-    `claims` and `read` bring what its answers claim, and every sample with what went wrong in it.
+    `claims` and `read` bring what its answers claim, and every sample with what went wrong in it; `contents` brings
+    what its findings say.
     """
 
     def __init__(
@@ -60,14 +60,19 @@ class RunData:
         items: Iterable[Placed] | None = None,
         claims: Callable[[], ClaimColumns] | None = None,
         read: Callable[[], list[tuple[Sample, str]]] = list,
+        contents: Callable[[], Contents] | None = None,
     ) -> None:
         self.columns, self.suite, self.checks, self._items = columns, suite, checks, items
         self.table = Table(columns, suite)
         self.absent = max(0, (suite.n_planned or 0) - columns.n)
         """Samples that were planned and are missing."""
-        self.claims, self._read = claims, read
+        self.claims, self._read, self.contents = claims, read, contents
         self.labels: LabelledPasses | None = None
         """None for a run without labels."""
+        self.judged: Callable[[], Iterable[JudgedSample]] | None = None
+        """Its judged samples in the order of the plan; None where nobody asks what its judge did."""
+        self.case_labels: Mapping[str, Mapping[str, Label | bool]] | None = None
+        """What a reviewer says of its cases, by dimension and flag; None for a suite that names no labels."""
         self._made: dict[Callable[..., Any], Any] = {}
 
     @cached_property
@@ -173,45 +178,19 @@ class RunData:
             return np.empty(0, dtype=int)
         return groups.samples_where(groups.names.index(name), np.ones(self.table.n, dtype=bool))
 
-    def samples(self, values: Array, rows: Array | None = None, excluded: Reasons = (), **more: Any) -> Contributions:
-        """What samples bring, all of them or some."""
-        at = np.arange(self.table.n) if rows is None else rows
-        return Contributions(
-            values[at].astype(float),
-            excluded=tuple((why, None if mask is None else mask[at]) for why, mask in excluded),
-            detail=lambda row: self.detail(int(at[row])),
-            key=lambda row: self.key(int(at[row])),
-            **more,
-        )
-
-    def marked(self, mask: Array, at: At = _WHOLE, **more: Any) -> Contributions:
-        """The samples of a slice that a mask marks, each counting 1."""
-        here = np.zeros(self.table.n, dtype=bool)
-        here[self.in_slice(at.factor, at.slice)] = True
-        return self.samples(np.ones(self.table.n), np.flatnonzero(mask & here), **more)
-
-    def of_cells(self, values: Array, cells: Array | None = None, **more: Any) -> Contributions:
-        """What cells bring: those with a value above 0, or those that are named."""
-        rows = np.flatnonzero(values) if cells is None else np.arange(len(values))
-        where = rows if cells is None else cells
-        return Contributions(values[rows].astype(float), key=lambda row: self.cell_key(int(where[row])), **more)
-
     @cached_property
-    def _samples(self) -> list[tuple[Sample, str]]:
+    def read(self) -> list[tuple[Sample, str]]:
+        """Every sample, in the order of the columns, with what went wrong in it."""
         return self._read()
+
+    def sample(self, number: int) -> Sample | None:
+        """One sample as it is stored; None where samples are not at hand."""
+        return self.read[number][0] if self.read else None
 
     def things(self, things: Things, excluded: str = "") -> Contributions:
         """What is in samples (votes, texts, findings, calls), one row a thing."""
-        rows = [(sample.key, thing) for sample, why in self._samples for thing in things(sample, why)]
+        rows = [(sample.key, thing) for sample, why in self.read for thing in things(sample, why)]
         values = np.array([np.nan if value is None else value for _, (value, _) in rows])
         return Contributions(
             values, excluded=((excluded, None),), detail=lambda row: rows[row][1][1], key=lambda row: rows[row][0]
         )
-
-
-def one_value(_: RunData, at: At, detail: str = "") -> Contributions:
-    """A figure of one row of a report, which is all that is behind it."""
-    repeat = at.item.get("repeat")
-    row: dict[str, Any] = next((item for item in at.path if "case_id" in item), {})
-    where = (row.get("case_id", "(all)"), row.get("variant", ""), repeat)
-    return Contributions(np.array([float(at.value)]), detail=lambda _: detail, key=lambda _: where)

@@ -110,9 +110,6 @@ class Seen:
         """By cell, the comparisons behind a field or, of `presence`, the items in either repeat."""
         return self.either if what == "presence" else self.shared
 
-    def comparisons(self) -> dict[str, int]:
-        return {what: int(self.compared(what).sum()) for what in ("presence", *self.fields)}
-
     def of(self, cell: int) -> tuple[Estimate, dict[str, Estimate]]:
         shared = int(self.shared[cell])
         return _share(shared, int(self.either[cell])), {

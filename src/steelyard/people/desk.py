@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steelyard.analysis.judge.votes import judged_text
+from steelyard.analysis.judge.labels import judged_text
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
 from steelyard.people.labels import KINDS, PREFERENCE, LabelTerms, case_key

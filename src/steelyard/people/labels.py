@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steelyard.analysis.judge.corrected import label_passes
-from steelyard.analysis.judge.votes import DescribedRubric, described_rubric
+from steelyard.analysis.judge.rubric import DescribedRubric, described_rubric
 from steelyard.frozen import frozen
 from steelyard.scoring.json_schema import SchemaValidator
 from steelyard.scoring.spelling import fold

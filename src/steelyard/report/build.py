@@ -91,9 +91,9 @@ def _built(
     n_samples, judged = sum(summary.overall.outcomes.values()), header.description.judge is not None
     flags = failing_flags(header)
     # They say why calls failed, a scorer broke, or what a judge said does not count.
-    explained = judged or bool(summary.failures) or summary.n_scorer_errors > 0
+    explained = judged or bool(summary.overall.counts("failures.<kind>")) or summary.n_scorer_errors > 0
     details = _details(store, header, n_samples, max_details) if explained or not brief else []
-    causes = causes_of(store.failures(header.id)) if summary.failures else []
+    causes = causes_of(store.failures(header.id)) if summary.overall.counts("failures.<kind>") else []
     slowest = [] if brief else store.some_samples(header.id, order="latency", limit=_N_SLOWEST, descending=True)
     worst = _worst(store, header, summary)
     return Report(

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from markupsafe import Markup
 
+from steelyard.analysis.calibration import SIDES, Bucket, ConfidenceTexts
+from steelyard.frozen import frozen
+from steelyard.metrics.figures import Slice
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.document import Block, Drawing, Facts, Fold, Section, Table, section, table_section
@@ -15,101 +19,111 @@ from steelyard.stats.arrays import SEED
 from steelyard.stats.intervals import Estimate
 from steelyard.store.selection import Selection
 
-if TYPE_CHECKING:
-    from steelyard.analysis.calibration import (
-        BestThreshold,
-        BucketFigure,
-        Calibration,
-        Claims,
-        ConfidenceFigures,
-        ReliabilityBin,
-        Split,
-    )
-
 _SIGNATURE = f"95 %: Wilson; calibration and thresholds: resampled cases | seed {SEED}"
 _DIGITS = 3
 
 
+@frozen
+class DiagramBin:
+    """One point of the reliability diagram: a bin that holds a claim."""
+
+    low: float
+    high: float
+    confidence: float
+    """The mean confidence of its claims."""
+    right: Estimate
+    """The share of its claims that are right."""
+
+
+def diagram(result: ConfidenceTexts, overall: Slice) -> list[DiagramBin]:
+    """The bins that hold a claim, in their order."""
+    stated = overall.each("confidence.bin.<n>.confidence")
+    return [
+        DiagramBin((int(n) - 1) / result.n_bins, int(n) / result.n_bins, stated[n].value or 0.0, right)
+        for n, right in overall.each("confidence.bin.<n>.right").items()
+    ]
+
+
 def sections(report: Report) -> list[Section]:
     """Calibration and thresholds, errors by bucket, the reliability diagram with its figures, and by kind of claim."""
-    result = report.summary.confidence
+    result, overall = report.summary.confidence, report.summary.overall
     if result is None:
         return []
     caption = (
         "Dots on the dashed line are well calibrated, dots below it overconfident. The area of a dot is its number"
         " of claims, the bar its 95 % interval."
     )
-    calibration = result.overall.calibration
-    diagram: list[Block] = []
-    if drawn := drawing(calibration):
-        diagram += [Drawing(drawn, caption), Fold("The figures of the diagram", [bins(calibration)], bulky=False)]
+    filled = diagram(result, overall)
+    blocks: list[Block] = []
+    if drawn := drawing(filled):
+        blocks += [Drawing(drawn, caption), Fold("The figures of the diagram", [bins(filled, result)], bulky=False)]
     return [
-        *table_section(buckets(result), main=True),
-        *section("Confidence", Facts(confidence(result)), *diagram, labels(result)),
+        *table_section(buckets(result, overall), main=True),
+        *section("Confidence", Facts(confidence(result, overall)), *blocks, labels(result, overall)),
     ]
 
 
-def confidence_data(confidence_figures: ConfidenceFigures) -> dict[str, Any]:
-    """The figures, with the reliability diagram of all claims as a Vega-Lite specification in `chart`."""
-    data = encode_object(confidence_figures) | {"chart": specification(confidence_figures.overall.calibration)}
-    for claims in (data["overall"], *data["labels"].values()):
-        claims["n_bins"] = len(claims["calibration"]["bins"])
-    return data
+def confidence_data(result: ConfidenceTexts, overall: Slice) -> dict[str, Any]:
+    """What stands beside the figures, with the reliability diagram as a Vega-Lite specification in `chart`."""
+    return encode_object(result) | {"chart": specification(diagram(result, overall), result.n_bins)}
 
 
-def confidence(result: ConfidenceFigures) -> list[tuple[str, str]]:
+def confidence(result: ConfidenceTexts, overall: Slice) -> list[tuple[str, str]]:
     """Calibration, Brier score, both thresholds with what they keep and lose, and what could not be used."""
-    claims, calibration = result.overall, result.overall.calibration
-    stands_on = f"{_bare_base(claims)}, from {fmt.counted(claims.n_cases, 'case')}"
-    error = f"{_number(calibration.ece)}, {len(calibration.bins)} bins"
-    if calibration.by_chance is not None:
-        error += f"; perfect calibration would show {fmt.plain(calibration.by_chance, _DIGITS)} by chance"
-    widest = _number(calibration.mce)
-    if calibration.widest is not None:
-        item = calibration.bins[calibration.widest]
-        widest += f", in the bin {bin_name(item)} ({fmt.base(item.right.n)})"
-    raised = claims.raised
-    by_rule = f"none: {raised.reason}"
-    if raised.threshold is not None:
-        left = f" at {raised.threshold:g}: {_split(raised.split)}" if raised.split else " "
-        by_rule = f"{raised.threshold:g}: {raised.reason};{left}"
-    wrong = f"{stands_on}; {claims.errors:,} wrong ({fmt.with_base(claims.error_rate)})"
+    cases = overall.count("confidence.cases")
+    stands_on = f"{_bare_base(overall['confidence.claims'])}, from {fmt.counted(cases, 'case')}"
+    error = f"{_number(overall['confidence.ece'])}, {result.n_bins} bins"
+    if "confidence.by_chance" in overall:
+        by_chance = fmt.plain(overall["confidence.by_chance"].value, _DIGITS)
+        error += f"; perfect calibration would show {by_chance} by chance"
+    widest = _number(overall["confidence.mce"])
+    if (number := result.overall.widest) is not None:
+        low, high = (number - 1) / result.n_bins, number / result.n_bins
+        widest += f", in the bin {low:g}-{high:g} ({fmt.base(overall[f'confidence.bin.{number}.right'].n)})"
+    by_rule = f"none: {result.overall.raised}"
+    if (threshold := overall["confidence.raised.threshold"].value) is not None:
+        by_rule = f"{threshold:g}: {result.overall.raised}; at {threshold:g}: {_split(overall, 'raised')}"
+    wrong = f"{overall.count('confidence.errors'):,} wrong ({fmt.with_base(overall['confidence.error_rate'])})"
+    brier = f"{_number(overall['confidence.brier'])} (0 is perfect, 0.25 is what saying 0.5 always gives)"
     rows: list[tuple[str, str]] = [
-        ("Claims", doc.Figures(wrong, Selection(right=False))),
+        ("Claims", doc.Figures(f"{stands_on}; {wrong}", Selection(right=False))),
         ("Calibration error", error),
         ("Widest gap", widest),
-        ("Brier score", f"{_number(claims.brier)} (0 is perfect, 0.25 is what saying 0.5 always gives)"),
+        ("Brier score", brier),
         ("Threshold by rule", by_rule),
-        ("Best threshold", _best(claims.best, result.utility)),
+        ("Best threshold", _best(result, overall)),
     ]
-    if result.unusable:
-        message = ", ".join(f"{count:,} {name}" for name, count in result.unusable.items())
+    if unusable := overall.counts("confidence.unusable.<why>"):
+        message = ", ".join(f"{count:,} {name}" for name, count in unusable.items())
         rows.append(("Not usable", f"{message}: in no figure, never clamped"))
-    if result.n_left_out:
-        message = fmt.counted(result.n_left_out, "claim")
+    if n_left_out := overall.count("confidence.left_out"):
+        message = fmt.counted(n_left_out, "claim")
         rows.append(("Left out", f"{message} of samples that are inconclusive or excluded"))
     return rows
 
 
-def buckets(result: ConfidenceFigures) -> Table:
+def buckets(result: ConfidenceTexts, overall: Slice) -> Table:
     """Errors by bucket of confidence, the surest first."""
+
+    def rate(bucket: Bucket) -> Estimate:
+        return overall[f"confidence.bucket.{bucket.name}.error_rate"]
+
     return doc.table(
         "Errors by confidence",
-        result.overall.buckets,
+        result.buckets,
         ("Bucket", lambda bucket: bucket.name),
         ("Confidence", bin_name),
-        ("Wrong", lambda bucket: f"{bucket.errors:,} of {bucket.error_rate.n:,}"),
-        *doc.estimate(lambda bucket: bucket.error_rate, "Error rate"),
+        ("Wrong", lambda bucket: f"{overall.count(f'confidence.bucket.{bucket.name}.errors'):,} of {rate(bucket).n:,}"),
+        *doc.estimate(rate, "Error rate"),
         selection=lambda bucket: _claimed(bucket, right=False),
         note="n is claims, not samples; a boundary belongs to the upper bucket",
         signature=result.method,
     )
 
 
-def bins(calibration: Calibration) -> Table:
+def bins(filled: Sequence[DiagramBin], result: ConfidenceTexts) -> Table:
     """The reliability diagram in figures: bins that hold a claim."""
-    filled = [item for item in calibration.bins if item.confidence is not None]
-    empty = len(calibration.bins) - len(filled)
+    empty = result.n_bins - len(filled)
     return doc.table(
         "Reliability",
         filled,
@@ -119,54 +133,60 @@ def bins(calibration: Calibration) -> Table:
         ("95 % interval", lambda item: _interval(item.right)),
         doc.base(lambda item: item.right),
         selection=_claimed,
-        note=f"{len(calibration.bins)} equally wide bins, {empty} without a claim" if empty else "",
+        note=f"{result.n_bins} equally wide bins, {empty} without a claim" if empty else "",
         signature=_SIGNATURE,
     )
 
 
-def _claimed(item: ReliabilityBin | BucketFigure, right: bool | None = None) -> Selection:
+def _claimed(item: DiagramBin | Bucket, right: bool | None = None) -> Selection:
     return Selection(min_confidence=item.low, max_confidence=item.high, right=right)
 
 
-def labels(result: ConfidenceFigures) -> Table:
+def labels(result: ConfidenceTexts, overall: Slice) -> Table:
     """By kind of claim: errors, calibration, Brier score and thresholds."""
     note = "calibration: expected calibration error; thresholds: by the rule of one half, and best by utility"
-    if result.n_labels > len(result.labels):
-        note += f"; the {len(result.labels)} most frequent kinds of {result.n_labels:,}"
+    n_kinds = overall.count("confidence.kinds")
+    if n_kinds > len(result.labels):
+        note += f"; the {len(result.labels)} most frequent kinds of {n_kinds:,}"
+
+    def of(label: str, name: str) -> Estimate:
+        return overall[f"confidence.label.{label}.{name}"]
+
     return doc.table(
         "Confidence by kind of claim",
-        result.labels.items(),
-        ("Kind", lambda row: row[0]),
-        *doc.estimate(lambda row: row[1].error_rate, "Error rate")[:2],
-        ("Calibration", lambda row: fmt.plain(row[1].calibration.ece.value, _DIGITS)),
-        ("Brier", lambda row: fmt.plain(row[1].brier.value, _DIGITS)),
-        ("By rule", lambda row: _bare(row[1].raised.threshold)),
-        ("Best", lambda row: _bare(row[1].best.threshold.value)),
-        ("n", lambda row: _bare_base(row[1])),
-        selection=lambda row: Selection(claim=row[0]),
+        result.labels,
+        ("Kind", lambda label: label),
+        *doc.estimate(lambda label: of(label, "error_rate"), "Error rate")[:2],
+        ("Calibration", lambda label: fmt.plain(of(label, "ece").value, _DIGITS)),
+        ("Brier", lambda label: fmt.plain(of(label, "brier").value, _DIGITS)),
+        ("By rule", lambda label: _bare(of(label, "raised.threshold").value)),
+        ("Best", lambda label: _bare(of(label, "best.threshold").value)),
+        ("n", lambda label: _bare_base(of(label, "claims"))),
+        selection=lambda label: Selection(claim=label),
         note=note,
         signature=_SIGNATURE,
     )
 
 
-def _bare_base(claims: Claims) -> str:
+def _bare_base(claims: Estimate) -> str:
     return fmt.base(claims.n, claims.n_missing).removeprefix("n ")
 
 
-def _best(best_threshold: BestThreshold, utility: dict[str, float]) -> str:
-    threshold, gain = best_threshold.threshold, best_threshold.gain
-    if best_threshold.split is None:
-        return f"none: {best_threshold.reason}"
-    worth = f"right {utility['right']:+g}, wrong {utility['wrong']:+g}"
+def _best(result: ConfidenceTexts, overall: Slice) -> str:
+    threshold, gain = overall["confidence.best.threshold"], overall["confidence.best.gain"]
+    if not overall.each("confidence.best.<side>"):
+        return f"none: {result.overall.best}"
+    worth = f"right {result.utility['right']:+g}, wrong {result.utility['wrong']:+g}"
     shown = "none" if threshold.value is None else f"{threshold.value:g}{_ends(threshold)}"
     gained = f"{fmt.signed(gain.value)}{_ends(gain)} a claim against keeping all, {fmt.base(threshold.n)}"
-    return f"{shown} ({worth}): {best_threshold.reason}; {gained}; {_split(best_threshold.split)}"
+    return f"{shown} ({worth}): {result.overall.best}; {gained}; {_split(overall, 'best')}"
 
 
-def _split(split: Split) -> str:
+def _split(overall: Slice, which: str) -> str:
+    n = {side: overall.count(f"confidence.{which}.{side}") for side in SIDES}
     return (
-        f"{split.right_kept:,} right kept and {split.right_lost:,} lost,"
-        f" {split.wrong_dropped:,} wrong dropped and {split.wrong_kept:,} kept"
+        f"{n['right_kept']:,} right kept and {n['right_lost']:,} lost,"
+        f" {n['wrong_dropped']:,} wrong dropped and {n['wrong_kept']:,} kept"
     )
 
 
@@ -196,12 +216,12 @@ _LARGEST_DOT, _SMALLEST_DOT = 9.0, 2.5
 _TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
-def specification(calibration: Calibration) -> dict[str, Any]:
+def specification(filled: Sequence[DiagramBin], n_bins: int) -> dict[str, Any]:
     """The diagram as Vega-Lite in plain data: bins as points with their intervals, and the line of perfect ones."""
     values = [
         {"confidence": item.confidence, "right": item.right.value, "bin": bin_name(item)}
         | picked(item.right, "low", "high", "n")
-        for item in _with_claims(calibration)
+        for item in filled
     ]
     whole = {"scale": {"domain": [0, 1]}}
     x = {"field": "confidence", "type": "quantitative", "title": "mean confidence of the bin", **whole}
@@ -210,7 +230,7 @@ def specification(calibration: Calibration) -> dict[str, Any]:
     tooltip = [{"field": name} for name in ("bin", "confidence", "right", "low", "high", "n")]
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
-        "title": f"Reliability in {len(calibration.bins)} bins, n {calibration.ece.n}",
+        "title": f"Reliability in {n_bins} bins, n {sum(item.right.n for item in filled)}",
         "width": 300,
         "height": 300,
         "data": {"values": values},
@@ -233,21 +253,21 @@ def specification(calibration: Calibration) -> dict[str, Any]:
     }
 
 
-def bin_name(item: ReliabilityBin | BucketFigure) -> str:
+def bin_name(item: DiagramBin | Bucket) -> str:
     """The confidences of a bin or bucket: `0.8-0.9`."""
     return f"{item.low:g}-{item.high:g}"
 
 
-def drawing(calibration: Calibration) -> Markup:
+def drawing(filled: Sequence[DiagramBin]) -> Markup:
     """The diagram as an SVG element that needs nothing but the page's own style; empty without claims."""
-    bins = _with_claims(calibration)
-    if not bins:
+    if not filled:
         return Markup("")
-    most = max(item.right.n for item in bins)
+    most = max(item.right.n for item in filled)
     side = _SIZE + 2 * _MARGIN
     ticks = Markup("").join(_tick(at) for at in _TICKS)
-    points = Markup("").join(_point(item, most) for item in bins)
-    label = f"Reliability diagram of {fmt.counted(calibration.ece.n, 'claim')}: share right by confidence"
+    points = Markup("").join(_point(item, most) for item in filled)
+    claims = fmt.counted(sum(item.right.n for item in filled), "claim")
+    label = f"Reliability diagram of {claims}: share right by confidence"
     return Markup(
         '<svg class="reliability" viewBox="0 0 {side} {side}" role="img" aria-label="{label}">{ticks}'
         '<line class="perfect" x1="{left}" y1="{bottom}" x2="{right}" y2="{top}"/>{points}'
@@ -267,10 +287,6 @@ def drawing(calibration: Calibration) -> Markup:
     )
 
 
-def _with_claims(calibration: Calibration) -> list[ReliabilityBin]:
-    return [item for item in calibration.bins if item.confidence is not None and item.right.value is not None]
-
-
 def _tick(at: float) -> Markup:
     grid = Markup('<line class="grid" x1="{}" y1="{}" x2="{}" y2="{}"/>')
     text = Markup('<text class="tick {}" x="{}" y="{}">{}</text>')
@@ -282,12 +298,10 @@ def _tick(at: float) -> Markup:
     )
 
 
-def _point(reliability_bin: ReliabilityBin, most: int) -> Markup:
-    right = reliability_bin.right
-    across = _across(reliability_bin.confidence or 0.0)
-    title = (
-        f"{bin_name(reliability_bin)}: mean confidence {reliability_bin.confidence:.2f}, right {fmt.with_base(right)}"
-    )
+def _point(item: DiagramBin, most: int) -> Markup:
+    right = item.right
+    across = _across(item.confidence)
+    title = f"{bin_name(item)}: mean confidence {item.confidence:.2f}, right {fmt.with_base(right)}"
     rule = Markup("")
     if right.low is not None and right.high is not None:
         rule = Markup('<line class="range" x1="{}" y1="{}" x2="{}" y2="{}"/>').format(

@@ -11,14 +11,13 @@ from rich.text import Text as Line
 
 from steelyard.analysis.compare.attribution_model import points
 from steelyard.analysis.compare.model import MetricChange, Moved
-from steelyard.analysis.explain import BehindPair, Computed, Contributing, Counted, Explanation, Inputs, PairExplanation
+from steelyard.analysis.explain import BehindPair, Contributing, Counted, Explanation, Inputs, PairExplanation
 from steelyard.report import document as doc
 from steelyard.report.compare import changes
-from steelyard.report.document import Block, Bullet, Bullets, Document, Facts, Section, Table, Tone, table_section
+from steelyard.report.document import Block, Document, Facts, Section, Table, table_section
 from steelyard.report.format import ascii_only, visible
 from steelyard.report.render.json import encode_object, picked
 from steelyard.report.render.terminal import print_document
-from steelyard.stats.intervals import Estimate
 from steelyard.stats.paired import SIGNIFICANT
 from steelyard.wording import in_unit
 
@@ -35,26 +34,21 @@ def _single(explanation: Explanation | PairExplanation, limit: int | None) -> di
     if isinstance(explanation, Explanation):
         shown = replace(explanation, contributing=explanation.contributing[:limit])
         return encode_object(shown) | messages | {"inputs": dict(explanation.inputs)}
-    messages["agrees"] = explanation.agrees
     change, rows = explanation.change, explanation.contributing[:limit]
     data = encode_object(replace(explanation, contributing=())) | messages
-    for side, reported, again in (("a", change.a, explanation.a), ("b", change.b, explanation.b)):
-        data[side] = {"reported": encode_object(reported), "computed": _computed(again)}
-    del data["change"]
+    data["a"] = encode_object(change.a) | {"inputs": dict(explanation.inputs_a)}
+    data["b"] = encode_object(change.b) | {"inputs": dict(explanation.inputs_b)}
+    for name in ("change", "inputs_a", "inputs_b"):
+        del data[name]
     tested = encode_object(change.difference) | picked(change, "p", "p_adjusted", "test", "verdict")
     moved = [encode_object(row) | {"moved": row.moved} for row in rows]
     return data | {"unit": change.unit, "difference": tested, "contributing": moved}
-
-
-def _computed(computed: Computed) -> dict[str, Any]:
-    return encode_object(computed) | {"inputs": dict(computed.inputs)}
 
 
 # What stands behind a figure, in a terminal.
 
 ExplainedFacts = list[tuple[str, str]]
 _DIGITS = 4
-_WRONG = "THE REPORT'S FIGURE DIFFERS FROM WHAT ITS SAMPLES GIVE"
 _WIDE_NAME = 40
 """Longer names push their places to the right."""
 
@@ -79,15 +73,13 @@ def print_names(result: Sequence[tuple[str, str]], console: Console, *, title: s
 
 
 def _blocks(explanation: Explanation | PairExplanation, limit: int | None) -> list[Block]:
-    wrong: list[Block] = []
     noted: Sequence[Counted] = ()
-    if isinstance(explanation, PairExplanation):
-        rows = _pair_facts(explanation)
-        wrong = [] if explanation.agrees else [Bullets([Bullet(rows.pop()[1], Tone.WARNING, "check:")])]
-    else:
+    if isinstance(explanation, Explanation):
         rows, noted = _facts(explanation), explanation.noted
+    else:
+        rows = _pair_facts(explanation)
     return [
-        Section(_headline(explanation), [Facts(rows), *wrong]),
+        Section(_headline(explanation), [Facts(rows)]),
         *table_section(_reasons("Left out", explanation.excluded)),
         *table_section(_reasons("Counted with another value", noted)),
         *table_section(_contributions(explanation, limit)),
@@ -125,18 +117,17 @@ def _facts(explanation: Explanation) -> ExplainedFacts:
 
 def _pair_facts(pair: PairExplanation) -> ExplainedFacts:
     """The same of a comparison."""
-    change = pair.change
+    change, (a, b) = pair.change, pair.sides
     over = f"{change.difference.n:,} cases" if change.runs is None else f"A and B; {changes.base(change)}"
     return [
         ("formula", pair.formula),
-        ("with A", _inputs(pair.a.inputs, pair.a.value)),
-        ("with B", _inputs(pair.b.inputs, pair.b.value)),
+        ("with A", _inputs(pair.inputs_a, a.value)),
+        ("with B", _inputs(pair.inputs_b, b.value)),
         ("n", f"{change.a.n:,} {pair.of} of {over}; {change.a.n_missing:,} missing"),
         ("counts", pair.how),
         ("difference", f"{changes.difference(change)} {changes.interval(change)}"),
         ("p", _tested(change)),
         ("method", changes.of_changes([change], "adjusted with the other figures of its table (Holm)")),
-        ("check", _checked(pair.agrees, [("A", change.a, pair.a), ("B", change.b, pair.b)])),
     ]
 
 
@@ -154,19 +145,6 @@ def _inputs(inputs: Inputs, value: float | None) -> str:
     """What stands in the formula: `passed 45, n 50, so 0.9`."""
     message = ", ".join(f"{name} {_plain_value(number)}" for name, number in inputs) or "nothing"
     return f"{message}: {'n/a' if value is None else f'{value:.6g}'}"
-
-
-def _checked(agrees: bool, sides: Sequence[tuple[str, Estimate, Computed]]) -> str:
-    """Whether the figure is what its samples come to; if not, both, in capitals."""
-    if agrees:
-        return "recomputed from the rows below: the same"
-    message = "; ".join(f"{name} says {_exactly(text)}, its samples {_exactly(again)}" for name, text, again in sides)
-    return f"{_WRONG}: {message}. This is a defect of Steelyard: trust neither"
-
-
-def _exactly(figure: Estimate | Computed) -> str:
-    value = "n/a" if figure.value is None else repr(figure.value)
-    return f"{value} (n {figure.n}, {figure.n_missing} missing)"
 
 
 def _reasons(title: str, rows: Sequence[Counted]) -> Table:

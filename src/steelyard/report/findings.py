@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from steelyard.analysis.findings import MOST_CONFUSIONS
-from steelyard.analysis.model import CodeFigure
+from steelyard.analysis.model import FoundCode
 from steelyard.frozen import frozen
 from steelyard.records import RunHeader
 from steelyard.report import document as doc
@@ -14,7 +14,7 @@ from steelyard.report import format as fmt
 from steelyard.report import wording
 from steelyard.report.document import Column, Fold, Link, Section, Table, section, table_section
 from steelyard.report.model import Report
-from steelyard.report.render.json import encode, encode_object, picked
+from steelyard.report.render.json import encode_object, picked
 from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Hit
 from steelyard.store.selection import Selection
@@ -29,7 +29,7 @@ NO_WEIGHT = "-"
 def code_sections(report: Report) -> list[Section]:
     """Errors by code, each with its findings one by one, what was taken for what, and in which section of the text."""
     average = f"average now {fmt.with_base(report.summary.overall['average'])}"
-    folds = [fold for figure in codes_listed(report) for fold in _one_by_one(report, figure)]
+    folds = [fold for found in codes_listed(report) for fold in _one_by_one(report, found)]
     return [
         *section("Errors by code", errors(report), *folds, main=True, remark=average if folds else ""),
         *table_section(confusions(report), main=True),
@@ -37,36 +37,37 @@ def code_sections(report: Report) -> list[Section]:
     ]
 
 
-def _one_by_one(report: Report, figure: CodeFigure) -> list[Fold]:
+def _one_by_one(report: Report, found: FoundCode) -> list[Fold]:
     """The findings of a code, behind what it means and where it occurs."""
-    code, listed = code_of(report.header, figure.code), {wording.anchor(detail.line) for detail in report.details}
+    code, listed = code_of(report.header, found.code), {wording.anchor(detail.line) for detail in report.details}
     about = " ".join(filter(None, [code.about, f"severity: {code.severity}" if code.severity else ""]))
 
     def link(hit: Hit) -> doc.Cell:
         anchor, name = wording.anchor(hit), wording.sample_name(hit, repeats=report.summary.repeats)
-        return Link(name, anchor) if anchor in listed else doc.Figures(name, _samples_of(hit, figure.code))
+        return Link(name, anchor) if anchor in listed else doc.Figures(name, _samples_of(hit, found.code))
 
     by_group = doc.table(
         "",
-        counts_by_slice(report, figure.code),
+        counts_by_slice(report, found.code),
         ("Group", lambda item: item.name),
         (doc.words("By"), lambda item: item.factor),
         ("Found", lambda item: fmt.whole(item.count)),
         ("In samples", lambda item: samples_with(item.samples)),
         doc.base(lambda item: item.samples),
-        selection=lambda item: Selection.of_slice(item.factor, item.name, code=figure.code),
+        selection=lambda item: Selection.of_slice(item.factor, item.name, code=found.code),
     )
     one_by_one = doc.table(
         "",
-        report.findings.get(figure.code, ()),
+        report.findings.get(found.code, ()),
         ("Sample", link),
         (doc.words("Where"), lambda hit: fmt.as_text(hit.finding.place)),
         (doc.words("Expected"), lambda hit: fmt.as_text(hit.finding.expected)),
         (doc.words("Got"), lambda hit: fmt.as_text(hit.finding.got)),
         (doc.words("Evidence"), lambda hit: fmt.as_text(hit.finding.evidence)),
-        total=n_found(report, figure.code),
+        total=n_found(report, found.code),
     )
-    title = f"{figure.code}: {fmt.counted(figure.count, 'finding')}, one by one"
+    count = report.summary.overall.count(f"findings.{found.code}")
+    title = f"{found.code}: {fmt.counted(count, 'finding')}, one by one"
     return [Fold(title, [doc.Text(about), by_group, one_by_one])]
 
 
@@ -75,32 +76,36 @@ def _samples_of(hit: Hit, code: str) -> Selection:
 
 
 def codes_data(report: Report) -> list[dict[str, Any]]:
-    """Every code with what the suite says of it, its counts by slice and its findings."""
+    """Every code with what the suite says of it and its findings; its numbers are figures."""
     return [
-        encode_object(code_of(report.header, figure.code))
-        | encode_object(figure)
-        | {"gain": encode(figure.gain) if figure.if_fixed.value is not None and figure.has_weight else None}
-        | {"slices": encode(counts_by_slice(report, figure.code)), "n_items": n_found(report, figure.code)}
+        encode_object(code_of(report.header, found.code))
+        | encode_object(found)
+        | {"n_items": n_found(report, found.code)}
         | {
             "items": [
                 picked(hit, "case_id", "variant", "repeat") | encode_object(hit.finding)
-                for hit in report.findings.get(figure.code, [])
+                for hit in report.findings.get(found.code, [])
             ]
         }
-        for figure in report.summary.codes
+        for found in report.summary.codes
     ]
 
 
 def errors(report: Report) -> Table:
     """Every code that was found: how often, in how many samples, and what the average would be were it fixed."""
     listed = codes_listed(report)
-    codes = {figure.code: code_of(report.header, figure.code) for figure in listed}
-    weightless = any(not figure.has_weight for figure in listed)
-    columns: list[doc.Written[CodeFigure]] = [("Code", lambda figure: figure.code)]
+    codes = {found.code: code_of(report.header, found.code) for found in listed}
+    overall = report.summary.overall
+
+    def samples(found: FoundCode) -> Estimate:
+        return overall[f"findings.{found.code}.rate"]
+
+    weightless = any(not found.has_weight for found in listed)
+    columns: list[doc.Written[FoundCode]] = [("Code", lambda found: found.code)]
     if any(code.name for code in codes.values()):
-        columns.append((doc.words("Name"), lambda figure: codes[figure.code].name))
+        columns.append((doc.words("Name"), lambda found: codes[found.code].name))
     if weightless:
-        columns.append(("Severity", lambda figure: codes[figure.code].severity))
+        columns.append(("Severity", lambda found: codes[found.code].severity))
     note = "gain: points that the average would rise by if all findings of this code alone were fixed"
     if weightless:
         note += f"; {NO_WEIGHT}: no weight in the score, so fixing it gains no points: judge by severity"
@@ -108,16 +113,16 @@ def errors(report: Report) -> Table:
         "Errors by code",
         listed,
         *columns,
-        ("Found", lambda figure: f"{figure.count:,}"),
-        ("In samples", lambda figure: samples_with(figure.samples)),
-        doc.base(lambda figure: figure.samples),
-        ("Average if fixed", lambda figure: scores_if_fixed(report, figure)),
+        ("Found", lambda found: f"{overall.count(f'findings.{found.code}'):,}"),
+        ("In samples", lambda found: samples_with(samples(found))),
+        doc.base(samples),
+        ("Average if fixed", lambda found: scores_if_fixed(report, found)),
         (
             Column("95 % interval", optional=True),
-            lambda figure: fmt.interval(figure.if_fixed) if figure.has_weight else "",
+            lambda found: fmt.interval(overall[f"if_fixed.{found.code}"]) if found.has_weight else "",
         ),
-        ("Gain", gain),
-        selection=lambda figure: Selection(code=figure.code),
+        ("Gain", lambda found: gain(report, found)),
+        selection=lambda found: Selection(code=found.code),
         note=note,
         total=len(report.summary.codes),
     )
@@ -131,7 +136,8 @@ def confusions(report: Report) -> Table:
         ("Expected", lambda item: item.expected),
         (doc.words("Got"), lambda item: item.got),
         (doc.words("Code"), lambda item: item.code),
-        *_COUNTED,
+        ("Found", lambda item: f"{item.count:,}"),
+        ("Samples", lambda item: f"{item.samples:,}"),
         selection=lambda item: Selection(code=item.code, expected=item.expected, got=item.got),
         note=f"the most frequent of all findings that say both; at most {MOST_CONFUSIONS}",
     )
@@ -139,25 +145,26 @@ def confusions(report: Report) -> Table:
 
 def sections(report: Report) -> Table:
     """How many errors begin in each named region of the texts, and which."""
-    n = report.summary.overall["malformed_rate"]
+    overall = report.summary.overall
+    n = overall["malformed_rate"]
+
+    def codes(name: str) -> str:
+        counts = overall.counts("section.<section>.<code>", name)
+        return ", ".join(f"{code} {count:,}" for code, count in counts.items())
+
     return doc.table(
         "Errors by section",
-        report.summary.sections,
-        ("Section", lambda item: item.section),
-        *_COUNTED,
-        (doc.words("Codes"), lambda item: ", ".join(f"{code} {count:,}" for code, count in item.codes.items())),
-        selection=lambda item: Selection(section=item.section),
+        list(overall.counts("section.<section>")),
+        ("Section", lambda name: name),
+        ("Found", lambda name: f"{overall.count(f'section.{name}'):,}"),
+        ("Samples", lambda name: f"{overall.count(f'section.{name}.samples'):,}"),
+        (doc.words("Codes"), codes),
+        selection=lambda name: Selection(section=name),
         note=f"findings by where in the text they begin, of {fmt.counted(n.n, 'conclusive sample')}" if n.n else "",
     )
 
 
-_COUNTED: list[doc.Written[Any]] = [
-    ("Found", lambda item: f"{item.count:,}"),
-    ("Samples", lambda item: f"{item.samples:,}"),
-]
-
-
-def codes_listed(report: Report) -> list[CodeFigure]:
+def codes_listed(report: Report) -> list[FoundCode]:
     """The codes that a report for people lists, what is worth most to fix first."""
     return report.summary.codes[:_MOST_CODES]
 
@@ -169,22 +176,28 @@ def samples_with(share: Estimate) -> str:
     return f"{round(share.value * share.n):,} ({fmt.percent(share.value)})"
 
 
-def scores_if_fixed(report: Report, figure: CodeFigure) -> str:
+def scores_if_fixed(report: Report, found: FoundCode) -> str:
     """The average as it is and as it would be: `61.2 % -> 84.0 %`, `61.2 % -> up to 63.0 %`."""
-    if not figure.has_weight:
+    if not found.has_weight:
         return NO_WEIGHT
-    now, then = fmt.percent(report.summary.overall["average"].value), fmt.percent(figure.if_fixed.value)
-    limit = "up to " if figure.at_most and figure.if_fixed.value is not None else ""
-    return f"{now} -> {limit}{then}"
+    overall = report.summary.overall
+    fixed = overall[f"if_fixed.{found.code}"].value
+    limit = "up to " if found.at_most and fixed is not None else ""
+    return f"{fmt.percent(overall['average'].value)} -> {limit}{fmt.percent(fixed)}"
 
 
-def gain(figure: CodeFigure) -> str:
+def gain_of(report: Report, code: str) -> float:
+    """What the average would rise by; 0 where that is not known."""
+    return round(report.summary.overall[f"gain.{code}"].value or 0.0, 12)
+
+
+def gain(report: Report, found: FoundCode) -> str:
     """What fixing the code is worth in points: `+22.8`, or `-` where it has no weight."""
-    if not figure.has_weight:
+    if not found.has_weight:
         return NO_WEIGHT
-    if figure.if_fixed.value is None:
+    if report.summary.overall[f"gain.{found.code}"].value is None:
         return fmt.NOT_AVAILABLE
-    return fmt.points(figure.gain).removesuffix(" points")
+    return fmt.points(gain_of(report, found.code)).removesuffix(" points")
 
 
 @frozen
@@ -215,8 +228,7 @@ def counts_by_slice(report: Report, code: str) -> list[SliceCount]:
 
 def n_found(report: Report, code: str) -> int:
     """How many findings of the code the run has, however many the report lists."""
-    counted = next((figure.count for figure in report.summary.codes if figure.code == code), 0)
-    return max(counted, len(report.findings.get(code, ())))
+    return max(report.summary.overall.count(f"findings.{code}"), len(report.findings.get(code, ())))
 
 
 def patterns(report: Report) -> Table:
@@ -226,7 +238,7 @@ def patterns(report: Report) -> Table:
     for pattern in result:
         cell = (pattern.cases, pattern.n_cases) if pattern.cases else ((pattern.sentence,), 0)
         alike.setdefault(cell, []).append(pattern.sentence)
-    in_all = report.summary.n_patterns
+    in_all = report.summary.overall.count("patterns")
     note = f"the {len(result)} most frequent of {in_all:,} patterns" if in_all > len(result) else ""
     rows = [
         ("; the same cases: ".join(filter(None, [first, "; ".join(others)])), _some(cases, n_cases) if n_cases else "")

@@ -9,10 +9,12 @@ from typing import Any
 from steelyard.analysis.latency import CellLatency, LatencyFigures, Spread, latency_metrics, percentiles
 from steelyard.analysis.repeats import CellChecks, CheckFigure, CheckOfCell, ChecksFigures
 from steelyard.analysis.stability import BANDS, CellStability, PassFigures, StabilityFigures, band_of
+from steelyard.metrics.figures import Slice
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.charts.base import Chart
 from steelyard.report.document import Column, Facts, Fold, Section, Table, section
+from steelyard.report.figures import figure_of, figures_table
 from steelyard.report.format import OF_A_RUN
 from steelyard.report.groups import computed
 from steelyard.report.model import Report
@@ -79,7 +81,7 @@ def says_it_all(report: Report) -> bool:
     """True when a suite scores by its expectations alone: components, patterns, priorities and worst samples would say
     once more what failed checks and the errors by code say."""
     only = list(computed(report)) == [EXPECT]
-    return only and report.summary.checks is not None and report.summary.failing is None
+    return only and report.summary.checks is not None and "failing.samples" not in report.summary.overall
 
 
 def expectations(report: Report) -> list[tuple[str, str]]:
@@ -257,14 +259,12 @@ def passes(report: Report) -> Table:
     result = report.summary.passes
     if result is None or report.summary.checks is not None:
         return doc.NO_TABLE
-    rows = {f"pass^{k}": result.all_of[k] for k in _few_ks(result.all_of)} | {"Flaky cases": result.flaky}
-    return doc.table(
+    return figures_table(
         "Passing over repeats",
-        rows.items(),
-        ("", lambda row: row[0]),
-        *doc.estimate(lambda row: row[1], "Share"),
-        ("Possible", lambda row: fmt.bounds(row[1])),
-        selection=lambda _: Selection(),
+        report.summary.overall,
+        {f"pass^{k}": f"pass_all.{k}" for k in _few_ks(result.all_of)} | {"Flaky cases": "flaky_rate"},
+        *doc.estimate(figure_of, "Share"),
+        ("Possible", lambda row: fmt.bounds(row.figure)),
         note="pass^k: chance that k answers to a case all pass; flaky: some of its answers pass and others do not;"
         " possible: if all answers that are missing failed, or all passed",
         signature=OF_A_RUN,
@@ -287,23 +287,25 @@ def flaky_cases(report: Report) -> Table:
 
 def stability(report: Report) -> Table:
     """Presence and every declared field over all cases, each with its n, its comparisons and the band it is in."""
-    result = report.summary.stability
+    result, overall = report.summary.stability, report.summary.overall
     if result is None:
         return doc.NO_TABLE
-    named = {"presence": result.presence}
-    named |= {name: result.fields.get(name, Estimate(None, 0)) for name in result.how}
-    messages = [f"{band}: {BANDS[band]}" for band in dict.fromkeys(band_of(item.value) for item in named.values())]
+    shares, keyless = result.of_run(overall), overall.count("stability.items.keyless")
+    messages = [f"{band}: {BANDS[band]}" for band in dict.fromkeys(band_of(item.value) for item in shares.values())]
     messages.append(f"items are paired by {result.key} over all pairs of repeats; presence: both have it")
-    messages += [f"{fmt.counted(result.keyless, 'item')} came without {result.key}"] if result.keyless else []
-    return doc.table(
+    messages += [f"{fmt.counted(keyless, 'item')} came without {result.key}"] if keyless else []
+    return figures_table(
         "Stability over repeats",
-        named.items(),
-        ("Items", lambda row: f"{row[0]} ({result.how[row[0]]})" if row[0] in result.how else row[0]),
-        *doc.estimate(lambda row: row[1], "Alike")[:2],
-        ("Band", lambda row: band_of(row[1].value)),
-        ("Comparisons", lambda row: f"{result.comparisons.get(row[0], 0):,}"),
-        ("Cases", lambda row: f"{row[1].n:,}" + (f", {row[1].n_missing:,} n/a" if row[1].n_missing else "")),
-        selection=lambda _: Selection(),
+        overall,
+        {f"{name} ({result.how[name]})" if name in result.how else name: f"stability.{name}" for name in shares},
+        *doc.estimate(figure_of, "Alike")[:2],
+        ("Band", lambda row: band_of(row.figure.value)),
+        ("Comparisons", lambda row: f"{overall.count(row.name.replace('stability.', 'stability.comparisons.')):,}"),
+        (
+            "Cases",
+            lambda row: f"{row.figure.n:,}" + (f", {row.figure.n_missing:,} n/a" if row.figure.n_missing else ""),
+        ),
+        head="Items",
         note="; ".join(messages),
         signature=OF_A_RUN,
     )
@@ -317,7 +319,7 @@ def least_stable(report: Report) -> Table:
     differing = sorted((cell for cell in result.cells if _least(cell) < 1.0), key=_least)
     same = sum(_least(cell) == 1.0 for cell in result.cells)
     nothing = len(result.cells) - same - len(differing)
-    unknown = result.n_cells - len(result.cells)
+    unknown = report.summary.overall.count("stability.cells.all") - len(result.cells)
     notes = ["n: comparisons"]
     notes += [f"{same:,} {'is' if same == 1 else 'are'} the same every time"] if same else []
     notes += [f"{nothing:,} {'has' if nothing == 1 else 'have'} nothing to compare"] if nothing else []
@@ -438,10 +440,11 @@ def checks_data(checks_figures: ChecksFigures) -> dict[str, Any]:
     return data
 
 
-def stability_data(stability_figures: StabilityFigures) -> dict[str, Any]:
-    """The figures, with the band that each of them is in."""
+def stability_data(stability_figures: StabilityFigures, overall: Slice) -> dict[str, Any]:
+    """The lists, with the band that each figure is in."""
     data = encode_object(stability_figures)
-    for part in (data, *data["cells"]):
+    data["bands"] = {name: band_of(share.value) for name, share in stability_figures.of_run(overall).items()}
+    for part in data["cells"]:
         shares = {"presence": part["presence"], **part["fields"]}
         part["bands"] = {name: band_of(share["value"]) for name, share in shares.items()}
     return data

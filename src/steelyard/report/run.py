@@ -129,6 +129,7 @@ def data(report: Report) -> dict[str, Any]:
         "warnings": encode(run.judge_warnings(report)),
         "passing": summary.passing or None,
         "codes": findings.codes_data(report),
+        "first_failures": summary.overall.counts("first_failures.<kind>"),
         "charts": encode(charts_of(summary, report.header)),
         "n_shown": len(report.details),
         **picked(report, "failure_causes", "why_inconclusive", "worst", "slowest", "n_samples"),
@@ -144,12 +145,15 @@ def data(report: Report) -> dict[str, Any]:
         results["judge"] |= {"spending": encode(report.spending)}
     elif report.spending is not None:
         results["spending"] = encode(report.spending)
+    if summary.reused is not None:
+        names = ("cached", "answers", "provider_cached", "copied", "copied_cells")
+        results["reused"] |= {name: summary.overall.count(f"reused.{name}") for name in names}
     if summary.confidence is not None:
-        results["confidence"] = confidence.confidence_data(summary.confidence)
+        results["confidence"] = confidence.confidence_data(summary.confidence, summary.overall)
     if summary.checks is not None:
         results["checks"] = repeats.checks_data(summary.checks)
     if summary.stability is not None:
-        results["stability"] = repeats.stability_data(summary.stability)
+        results["stability"] = repeats.stability_data(summary.stability, summary.overall)
     return results
 
 
@@ -252,7 +256,7 @@ def next_command(report: Report) -> str:
     never = report.summary.judge.why_failed if report.summary.judge is not None and header.rescored_from else {}
     if uncalled and any(NOT_CALLED in why for why in never):
         return f"Next: {wording.rescore_command(header, judge_again=True)}"
-    failed = bool(report.summary.failures) or (asks and report.summary.n_scorer_errors > 0)
+    failed = bool(report.summary.overall.counts("failures.<kind>")) or (asks and report.summary.n_scorer_errors > 0)
     made_here = header.rescored_from is None and header.options.imported is None
     if report.decision.verdict is Verdict.INVALID and failed and made_here:
         again = f"steelyard run {header.suite_path or header.suite_name}"
@@ -266,7 +270,7 @@ def next_command(report: Report) -> str:
 
 def only_raised(report: Report) -> bool:
     """Whether the target's own code raised for every sample: fixed, it is another target, whose run is a new one."""
-    return report.summary.failures == {"raised": report.n_samples}
+    return report.summary.overall.counts("failures.<kind>") == {"raised": report.n_samples}
 
 
 def _slices(report: Report) -> Iterator[doc.Section]:
@@ -338,7 +342,7 @@ def _headline_figures(report: Report, most: int) -> list[tuple[str, str]]:
     shown = ["Average", "Total score", "Latency p95", "Answered calls", "Calls", "Cost", "Cost of judging"]
     attempts = report.summary.attempts
     disclosed = any(attempts in text for text in wording.disclosed_texts(report))
-    shown += ["Attempts"] if report.summary.first_failures and not disclosed else []
+    shown += ["Attempts"] if report.summary.overall.counts("first_failures.<kind>") and not disclosed else []
     # Without any price, nobody asks what it costs; beside others, a missing one makes the sum too low.
     shown += ["No price for"] if any(report.header.options.prices.values()) else []
     own = [
@@ -366,14 +370,15 @@ def _fix_first(report: Report, most: int | None = None) -> list[doc.Section]:
         return section("Fix first", doc.Bullets([doc.Bullet(f"Nothing was scored.{why}")]))
     texts = [(priority.sentence, _to_improve(report, priority.component)) for priority in report.summary.priorities]
     if not texts:
-        worth = [figure for figure in report.summary.codes if figure.gain][:_MOST_WORTH]
+        overall = report.summary.overall
+        worth = [found for found in report.summary.codes if findings.gain_of(report, found.code)][:_MOST_WORTH]
         texts = [
             (
-                f"{_called(report, figure.code)}: average {findings.scores_if_fixed(report, figure)} if fixed,"
-                f" {fmt.base(figure.if_fixed.n, figure.if_fixed.n_missing)}",
-                Selection(code=figure.code),
+                f"{_called(report, found.code)}: average {findings.scores_if_fixed(report, found)} if fixed,"
+                f" {fmt.base(overall[f'if_fixed.{found.code}'].n, overall[f'if_fixed.{found.code}'].n_missing)}",
+                Selection(code=found.code),
             )
-            for figure in worth
+            for found in worth
         ]
     if failing := wording.failing_sentence(report):
         texts = [*texts[:most], (failing, Selection(passed=False))]

@@ -355,8 +355,8 @@ def _bounded_values(record: dict[str, Any]) -> dict[str, Any]:
 
 def judgement_reader(header: RunHeader) -> JudgementReader:
     """A function from a sample of the run and its case to what its judge said; None for samples without a judgement."""
-    from steelyard.analysis.judge.figures import exclusion_reason
-    from steelyard.analysis.judge.votes import described_rubric
+    from steelyard.analysis.judge.reasons import exclusion_reason
+    from steelyard.analysis.judge.rubric import described_rubric
 
     judge = header.description.judge
     names, rubric = judge.rubric.names if judge else (), described_rubric(header.description)
@@ -389,7 +389,7 @@ def judgement_reader(header: RunHeader) -> JudgementReader:
 def _judged_text(judge: JudgeModel | None) -> Callable[[Sample], str | None]:
     if judge is None:
         return lambda _sample: None
-    from steelyard.analysis.judge.votes import judged_text
+    from steelyard.analysis.judge.labels import judged_text
 
     return judged_text(judge.of)
 

@@ -113,7 +113,7 @@ def commonest_failure(report: Report) -> str:
     allowed = report.header.description.limits.max_inconclusive
     causes = Counter(report.why_inconclusive)
     if overall.count("outcomes.excluded") and report.summary.judge is not None:
-        from steelyard.analysis.judge.figures import ONLY_SCORES
+        from steelyard.analysis.judge.reasons import ONLY_SCORES
 
         why = report.summary.judge.why_excluded
         causes.update({f"excluded: {text.removeprefix(f'{ONLY_SCORES}: ')}": n for text, n in why.items()})
@@ -399,11 +399,12 @@ def failing_sentence(report: Report) -> str:
 
     `In 14 of 30 failing samples, although they have no weight: DEATH 1, MEDICAL 2`.
     """
-    result = report.summary.failing
-    if result is None:
+    overall = report.summary.overall
+    codes = overall.counts("failing.<code>.samples")
+    if not codes:
         return ""
-    named = [f"{code} {count:,}" for code, count in list(result.codes.items())[:_MOST_FAILING]]
-    left_off = len(result.codes) - len(named)
+    named = [f"{code} {count:,}" for code, count in list(codes.items())[:_MOST_FAILING]]
+    left_off = len(codes) - len(named)
     named += [f"and {fmt.counted(left_off, 'more code')}"] if left_off else []
-    of = f"{result.n_with:,} of {fmt.counted(result.n_failing, 'failing sample')}"
+    of = f"{overall.count('failing.grave'):,} of {fmt.counted(overall.count('failing.samples'), 'failing sample')}"
     return f"In {of}, critical or major, although they have no weight in the score: {', '.join(named)}"

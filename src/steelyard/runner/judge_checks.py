@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 from steelyard.analysis.model import Summary
 from steelyard.decide.baselines import Reference, runs_held_against
+from steelyard.decide.gates import broken_limits, evaluate_gates
 from steelyard.decide.verdict import decide, is_judged
 from steelyard.engine.writer import Progress
 from steelyard.errors import SteelyardError
+from steelyard.metrics.expressions import parse_judge_threshold
 from steelyard.records import Anchors, Mode, RunHeader, RunState, Verdict
 from steelyard.store.base import Store
 from steelyard.suite.models import Limits, SuiteModel
@@ -25,26 +27,14 @@ _MOST_UNANSWERED = f"{_UNANSWERED} <= 5 %"
 """What a judge owes that must answer findings, where its suite sets no limit of its own."""
 
 
-def broken_judge_limits(store: Store, header: RunHeader) -> list[str]:
+def broken_judge_limits(suite: SuiteModel, summary: Summary) -> list[str]:
     """That the judge of a run breaks limits of `judge.health`, in one sentence, if it does."""
-    suite = header.description
-    if suite.judge is None:
+    if suite.judge is None or summary.judge is None:
         return []
     texts = list(suite.judge.health)
     if suite.judge.must_answer is not None and not any(text.startswith(_UNANSWERED) for text in texts):
         texts.append(_MOST_UNANSWERED)
-    if not texts:
-        return []
-    from steelyard.analysis.judge.corrected import RunLabels, read_labels
-    from steelyard.analysis.judge.health import broken_limits, check_health, judge_health
-    from steelyard.analysis.judge.votes import with_labelled
-    from steelyard.metrics.expressions import JUDGE_METRICS, parse_judge_threshold
-
-    limits = [parse_judge_threshold(text) for text in texts]
-    needs_labels = any(JUDGE_METRICS[limit.pattern].needs == "labels" for limit in limits)
-    labels = (needs_labels and read_labels(store, header.id, suite)) or RunLabels()
-    judged = with_labelled(store.judgements(header.id), labels.own)
-    sentence = broken_limits(check_health(judge_health(judged, suite, labels.by_case or {}), limits))
+    sentence = broken_limits(evaluate_gates(list(map(parse_judge_threshold, texts)), summary))
     return [sentence] if sentence else []
 
 
@@ -64,8 +54,8 @@ def judge_doubts(header: RunHeader, summary: Summary, *, differ: bool) -> list[s
     passing = dict.fromkeys(item.gate for item in results if item.verdict is Verdict.PASS and is_judged(item, suite))
     constant = [
         name
-        for name, item in summary.judge.dimensions.items()
-        if item.constant and name not in judge.constant and (item.usual is None or not item.usual.n_refused)
+        for name in summary.judge.constant
+        if name not in summary.judge.usual or not summary.judge.usual[name].n_refused
     ]
     gates = f"gates that pass on these scores: {', '.join(passing)}" if passing else "no gate passes on these scores"
     # Where labels refuse the score, there is nothing to declare.

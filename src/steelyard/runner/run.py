@@ -491,7 +491,12 @@ def finish(
         header = replace(header, suite=stored_suite.data())
     summary = summarise_stored(store, header.id, header.description, header=header)
     judge = header.description.judge
-    if finished and set(summary.modes) == {Mode.BASIC} and judge is not None and judge.mode is Mode.MODEL:
+    if (
+        finished
+        and set(summary.overall.each("mode.<mode>.n")) == {Mode.BASIC}
+        and judge is not None
+        and judge.mode is Mode.MODEL
+    ):
         # No answer of the judge gave more than its scores: those are then what the figures stand on, and called so.
         basic = judge.model_copy(update={"mode": Mode.BASIC})
         header = replace(header, suite=header.description.model_copy(update={"judge": basic}).data())
@@ -501,7 +506,7 @@ def finish(
     doubts = judge_doubts(header, summary, differ=health.answers_differ)
     usual = _usual_latency(store, header)
     complaints = health.complaints(typical.value, usual, header.suite, lambda: store.cases(header.id))
-    suspect = (*broken_judge_limits(store, header), *complaints, *doubts, *hints)
+    suspect = (*broken_judge_limits(header.description, summary), *complaints, *doubts, *hints)
     state = RunState.ENDED if finished else RunState.INTERRUPTED
     ended = replace(header, state=state)
     relative = (
@@ -532,8 +537,8 @@ def finish(
 
 def is_all_cached(summary: Summary) -> bool:
     """Whether every answer came from the cache: such a run is an earlier run's reading, and no new one."""
-    reused = summary.reused
-    return reused is not None and 0 < reused.answers <= reused.cached
+    answers = summary.overall.count("reused.answers")
+    return 0 < answers <= summary.overall.count("reused.cached")
 
 
 def _rescored(a: ComparedRun, b: ComparedRun) -> ComparedRun:

@@ -25,7 +25,6 @@ import numpy as np
 
 from steelyard.frozen import frozen
 from steelyard.stats.arrays import MOST_BLOCKS, Array
-from steelyard.stats.groups import mean, of_some, share
 from steelyard.stats.intervals import (
     SHARES,
     Estimate,
@@ -53,83 +52,6 @@ class Confusion:
     """Rows are the reviewer's best score, columns the judge's, both in the order of `levels`."""
 
 
-@frozen
-class Agreement:
-    """One dimension of a judge against a reviewer."""
-
-    exact: Estimate
-    """Share of the judge's scores inside the range that the reviewer allows."""
-    within_one: Estimate
-    """Share of those in that range or at most one point outside it."""
-    best: Estimate
-    """Share of those equal to the reviewer's best score."""
-    kappa: Estimate
-    """Cohen's kappa with quadratic weights, against the best score."""
-    kappa_linear: Estimate
-    alpha: Estimate
-    """Krippendorff's alpha, ordinal, against the best score."""
-    alpha_interval: Estimate
-    pearson: Estimate
-    """Correlation with the best score."""
-    spearman: Estimate
-    kendall: Estimate
-    """Kendall's tau-b, which allows for ties."""
-    bias: Estimate
-    """Mean of judge minus best, in points: above 0 the judge is lenient."""
-    confusion: Confusion
-
-
-@frozen
-class FlagAgreement:
-    """One flag of a judge against a reviewer."""
-
-    precision: Estimate
-    """Of the texts that the judge flagged, the share that the reviewer flags."""
-    recall: Estimate
-    """Of the texts that the reviewer flags, the share that the judge flagged."""
-    hits: int
-    """Flagged by both."""
-    false_alarms: int
-    """Flagged by the judge alone."""
-    missed: int
-    """Flagged by the reviewer alone."""
-    quiet: int
-    """Flagged by neither."""
-
-
-def agreement(judge: Array, best: Array, low: Array, high: Array, case: Array, scale: Scale) -> Agreement:
-    """All figures of one dimension; `low` and `high` are the range that the reviewer allows."""
-    exact, within_one = allowed_agreement(judge, low, high, case)
-    labelled = ~np.isnan(best)
-    judge, best, case = judge[labelled], best[labelled], case[labelled]
-    present = ~np.isnan(judge)
-    ratings = np.stack((judge, best))
-    width = scale[1] - scale[0]
-    return Agreement(
-        exact=exact,
-        within_one=within_one,
-        best=share(np.abs(judge - best) < _HAIR, present, case),
-        kappa=weighted_kappa(judge, best, case=case),
-        kappa_linear=weighted_kappa(judge, best, power=1, case=case),
-        alpha=krippendorff_alpha(ratings, case=case),
-        alpha_interval=krippendorff_alpha(ratings, level="interval", case=case),
-        pearson=score_correlation(judge, best, "pearson", case),
-        spearman=score_correlation(judge, best, "spearman", case),
-        kendall=score_correlation(judge, best, "kendall", case),
-        bias=mean(judge - best, case, (-width, width)),
-        confusion=confusion(judge, best, scale),
-    )
-
-
-def allowed_agreement(judge: Array, low: Array, high: Array, case: Array) -> tuple[Estimate, Estimate]:
-    """The share of scores inside the allowed range, and of those at most one point outside it."""
-    labelled = ~(np.isnan(low) | np.isnan(high))
-    judge, low, high, case = judge[labelled], low[labelled], high[labelled], case[labelled]
-    present = ~np.isnan(judge)
-    outside = np.maximum(low - judge, judge - high)
-    return share(outside < _HAIR, present, case), share(outside < 1 + _HAIR, present, case)
-
-
 def confusion(judge: Array, best: Array, scale: Scale) -> Confusion:
     """The table of best against judge, with every whole score of the scale and whatever else was given."""
     present = ~(np.isnan(judge) | np.isnan(best))
@@ -139,23 +61,6 @@ def confusion(judge: Array, best: Array, scale: Scale) -> Confusion:
     row, column = np.searchsorted(levels, best[present]), np.searchsorted(levels, judge[present])
     counts = np.bincount(row * len(levels) + column, minlength=len(levels) ** 2).reshape(len(levels), -1)
     return Confusion(tuple(levels.tolist()), tuple(tuple(count) for count in counts.tolist()))
-
-
-def flag_agreement(judge: Array, label: Array, case: Array) -> FlagAgreement:
-    """Precision and recall of a flag; both columns hold 1, 0 or NaN. n/a where nothing was flagged."""
-    labelled = ~np.isnan(label)
-    judge, label, case = judge[labelled], label[labelled], case[labelled]
-    present = ~np.isnan(judge)
-    text, true = judge == 1, label == 1
-    missing = int((~present).sum())
-    return FlagAgreement(
-        precision=of_some(share(true, text, case), missing),
-        recall=of_some(share(text, true & present, case), int((true & ~present).sum())),
-        hits=int((text & true).sum()),
-        false_alarms=int((text & ~true).sum()),
-        missed=int((present & ~text & true).sum()),
-        quiet=int((present & ~text & ~true).sum()),
-    )
 
 
 Figure = Callable[[Array], Array]

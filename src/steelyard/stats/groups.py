@@ -5,8 +5,7 @@ intervals are clustered by case. Columns are narrow and are walked in pieces, so
 
 Means and shares over clusters: samples of one case, or votes on one text, are alike and count as one.
 
-The figures of `groups` are made by the same rules; here they are of single columns, or of values that come one after
-another and are not kept.
+The figures of `groups` are made by the same rules; here they are of single columns.
 """
 
 from __future__ import annotations
@@ -435,9 +434,6 @@ def _narrow(codes: Array, n: int) -> Array:
     return codes.astype(np.uint16) if n <= np.iinfo(np.uint16).max else codes
 
 
-_CANCELLED = 1e-13
-
-
 def mean(values: Array, case: Array, scale: Scale, absent: int = 0) -> Estimate:
     """The mean of the values that are known (not NaN); `case` tells which belong together, `absent` missing."""
     return _one_group(case, absent).means(values, scale)[0]
@@ -469,61 +465,3 @@ def of_some(estimate: Estimate, missing: int) -> Estimate:
 
 def _one_group(case: Array, absent: int) -> Groups:
     return Groups([""], np.zeros(len(case), dtype=np.int8), case, absent=absent)
-
-
-class Running:
-    """A mean or share of values that come cluster by cluster; only sums are kept."""
-
-    __slots__ = ("_all", "_any", "_cross", "_open_n", "_open_total", "_sizes", "_squares", "clusters", "n", "total")
-
-    def __init__(self) -> None:
-        self.n = self.clusters = 0
-        self.total = self._squares = self._cross = self._sizes = 0.0
-        self._open_n, self._open_total = 0, 0.0
-        # Sizes, and squared sizes, of the clusters that have any hit and of those in which all are hits.
-        self._any, self._all = [0, 0], [0, 0]
-
-    def add(self, value: float) -> None:
-        """One more value of the cluster that is open."""
-        self._open_n += 1
-        self._open_total += value
-
-    def close(self) -> None:
-        """The cluster ends: the next value belongs to another."""
-        n, total = self._open_n, self._open_total
-        if not n:
-            return
-        self.clusters += 1
-        self.n += n
-        self.total += total
-        self._squares += total * total
-        self._cross += total * n
-        self._sizes += n * n
-        for sums, among in ((self._any, total > 0), (self._all, total == n)):
-            sums[0] += n * among
-            sums[1] += n * n * among
-        self._open_n, self._open_total = 0, 0.0
-
-    def mean(self, scale: Scale, missing: int) -> Estimate:
-        """The mean of all values so far."""
-        self.close()
-        spread = Spread(self.clusters, self._spread(), self._sizes)
-        return clustered_mean(settled(self._centre()), self.n, missing, spread, scale)
-
-    def share(self, missing: int) -> Estimate:
-        """The share of ones among values that are all 0 or 1."""
-        self.close()
-        mostly = 2 * self.total >= self.n
-        size, squares = (self.n - self._all[0], self._sizes - self._all[1]) if mostly else self._any
-        spread = Spread(self.clusters, self._spread(), self._sizes, size * size / max(squares, 1))
-        return clustered_share(round(self.total), self.n, missing, spread)
-
-    def _centre(self) -> float:
-        return self.total / self.n if self.n else 0.0
-
-    def _spread(self) -> float:
-        """The squared deviations of the clusters' sums from what the mean would have them be."""
-        centre = self._centre()
-        spread = self._squares - 2 * centre * self._cross + centre * centre * self._sizes
-        # What the subtraction leaves of equal values is rounding, not spread.
-        return spread if spread > _CANCELLED * self._squares else 0.0

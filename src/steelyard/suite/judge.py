@@ -511,6 +511,19 @@ class JudgeModel(Part):
     def _place(self, check: Any) -> str | None:
         return None if check is None else place_of(check)
 
+    def has(self, need: str) -> bool:
+        """Whether it has what a metric needs: labels, binding rules, quotes that it owes, and so on; of "" always."""
+        return {
+            "": True,
+            "labels": bool(self.labels),
+            "rules": bool(self.rules),
+            "evidence": self.evidence is not None,
+            "check": self.check is not None,
+            "reasons": self.reasons is not None and self.reasons.at_least > 0,
+            "must_answer": self.must_answer is not None,
+            "dimensions": len(self.rubric.dimensions) > 1,
+        }[need]
+
     def judged_by(self, members: tuple[Member, ...], **changes: Any) -> JudgeModel:
         """The same judge with others who judge, and other values of these fields."""
         return self.model_copy(update={"members": members, "mode": _mode(members)} | changes)

@@ -466,11 +466,14 @@ def reused_sides(a: ComparedRun, b: ComparedRun) -> list[tuple[str, str]]:
         return []
     texts = []
     for name, run in (("A", a), ("B", b)):
-        answers = reused_answers(run.table, run.suite)
-        if answers is not None and answers.cached:
-            texts.append((name, cached_in_words(answers)))
-        if answers is not None and answers.provider_cached:
-            texts.append((name, provider_cached_in_words(answers)))
+        made = reused_answers(run.table)
+        if made is None:
+            continue
+        answers, cached = (~np.logical_or(*run.table.unanswered())).sum(), run.table.cached()
+        if cached.any():
+            texts.append((name, cached_in_words(cached.sum(), answers, made)))
+        if (by_provider := run.table.reused() & ~cached).any():
+            texts.append((name, provider_cached_in_words(by_provider.sum(), answers)))
     return texts
 
 

@@ -13,19 +13,17 @@ from dataclasses import field, replace
 
 import numpy as np
 
-from steelyard.analysis.judge.model import CorrectedRate, corrected_pass_rate, without_rate
-from steelyard.analysis.judge.votes import (
-    DescribedRubric,
+from steelyard.analysis.judge.labels import (
     JudgeCheck,
-    Labels,
     SampleKey,
     as_number,
-    described_rubric,
     judged_texts,
     labelled_otherwise,
     labels_by_case,
     why_labels_cannot_tell,
 )
+from steelyard.analysis.judge.model import CorrectedRate, corrected_pass_rate, without_rate
+from steelyard.analysis.judge.rubric import DescribedRubric, Labels, described_rubric
 from steelyard.frozen import frozen
 from steelyard.metrics.run_data import LabelledPasses, RunData
 from steelyard.stats.arrays import Array

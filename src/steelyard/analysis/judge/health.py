@@ -1,201 +1,37 @@
-"""Whether a judge can be believed: constant scores, failures, thresholds of the suite."""
+"""Whether a judge can be believed: what is wrong with it in words, constant scores, labels that are no labels."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
+from steelyard.analysis.judge.figures import constant_dimensions
 from steelyard.analysis.judge.model import (
+    ALWAYS_TOGETHER,
     LABELS_FOR_INFLATION,
     MOST_LISTED,
     CorrectedRate,
     DimensionHealth,
     Disagreement,
+    FlagCounts,
     FlagHealth,
-    HealthResult,
-    JudgedText,
     JudgeHealth,
-    corrected_pass_rate,
+    People,
+    Together,
     is_inflated,
-    people_beside,
 )
-from steelyard.analysis.judge.votes import (
-    FEWEST_LABELS,
-    DescribedRubric,
-    Labels,
-    Votes,
-    against_itself,
-    as_number,
-    described_rubric,
-    labelled_otherwise,
-    pairs_of,
-    reliability,
-    repeated,
-    share_between,
-    spread,
-)
+from steelyard.analysis.judge.votes import Range, Votes, votes_in
 from steelyard.analysis.model import JudgeFigures, UsualScore
-from steelyard.frozen import frozen
-from steelyard.metrics.expressions import COMPARE, JUDGE_METRICS, Gate
-from steelyard.records import Mode, Verdict
-from steelyard.stats.agreement import agreement, allowed_agreement, flag_agreement, spearman, weighted_kappa
+from steelyard.metrics.figures import Slice, row_figures_of
+from steelyard.metrics.run_data import RunData
+from steelyard.records import Mode
+from steelyard.stats.agreement import FEWEST, confusion, weighted_kappa
 from steelyard.stats.arrays import Array
-from steelyard.stats.groups import mean, share
-from steelyard.stats.intervals import SHARES, Estimate, bounded, wilson
+from steelyard.stats.intervals import Estimate, wilson
 from steelyard.store.base import Spending
-from steelyard.suite.labels import Label
-from steelyard.suite.models import SuiteModel
-from steelyard.wording import distinguished, in_unit
-
-# The thresholds that a suite declares on its judge's health, compared with the figures.
-
-_TOLERANCE = 1e-9
-"""What rounding may leave between 4 / 40 and 10 %."""
-_OF_VARIATION = (".kappa", ".alpha", ".pearson", ".spearman", ".kendall")
-"""Figures that are 0, or undefined, by definition for a judge that gives every text the same score."""
-_WITHOUT_SIGN = ("agreement.<dimension>.bias", "together.<dimension>", "length.<dimension>")
-
-
-def check_health(health: JudgeHealth, thresholds: Iterable[Gate]) -> list[HealthResult]:
-    """The results of all thresholds, in order. One passes or fails with its whole interval:
-    a figure on the right side by its point value alone is not shown."""
-    # Labels that remain after texts changed are no sample of the texts that are there now.
-    missing = labelled_otherwise(health.n_labelled_otherwise)
-    return [
-        _result(
-            threshold,
-            health_value(health, threshold.pattern, threshold.subject),
-            missing if JUDGE_METRICS[threshold.pattern].needs == "labels" else "",
-            constant=threshold.pattern.endswith(_OF_VARIATION) and threshold.subject in health.constant,
-        )
-        for threshold in thresholds
-    ]
-
-
-def health_value(health: JudgeHealth, metric: str, subject: str = "") -> Estimate:
-    """The figure of a metric (a key of `suite.health.HEALTH`) for a dimension or flag; KeyError when there is none."""
-    if metric not in JUDGE_METRICS:
-        raise KeyError(metric)
-    estimate = _figure(health, metric, subject)
-    return _without_sign(estimate) if metric in _WITHOUT_SIGN else estimate
-
-
-def _figure(health: JudgeHealth, metric: str, subject: str) -> Estimate:
-    head, _, rest = metric.partition(".")
-    last = rest.rpartition(".")[2]
-    if head == "agreement":
-        figure: Estimate = getattr(health.dimensions[subject].agreement, last)
-    elif head == "flag":
-        figure = getattr(health.flags[subject].agreement, last)
-    elif head == "together":
-        figure = _together(health, subject)
-    elif rest:
-        figure = getattr(health.dimensions[subject], head)
-    elif head == "strict":
-        figure = _strict(health)
-    else:
-        figure = getattr(health.itself, head)
-    return figure
-
-
-def broken_limits(results: Sequence[HealthResult]) -> str:
-    """The limits of the suite that its judge breaks, those broken beyond noise first; "" when there are none.
-
-    `the judge breaks 1 of the suite's 4 limits: contradictions 74.0 % is not <= 20.0 % (n 50)`.
-    """
-    broken = sorted((item for item in results if item.broken), key=lambda item: item.verdict is not Verdict.FAIL)
-    # Up to the first semicolon a sentence says what is wrong.
-    reasons = [item.reason.partition("; not shown")[0].replace("; ", ", ") for item in broken]
-    named = ", ".join(f"{item.text.split()[0]} {reason}" for item, reason in zip(broken, reasons, strict=True))
-    of = "the suite's limit" if len(results) == 1 else f"{len(broken)} of the suite's {len(results)} limits"
-    return f"the judge breaks {of}: {named}" if broken else ""
-
-
-_WITHOUT_REPLY = ("rules", "recorded")
-"""Steps of votes that no reply was parsed for: those of code, and those that another tool recorded."""
-
-
-def _strict(health: JudgeHealth) -> Estimate:
-    """The share of replies in the shape asked for; n/a where no reply was parsed."""
-    result = health.itself.steps.get("strict")
-    if result is not None:
-        return result
-    every = health.itself.unanswered
-    if every.value is None or any(step in health.itself.steps for step in _WITHOUT_REPLY):
-        return Estimate(None, every.n, every.n_missing)
-    # Votes on one text are alike: no more trials than texts.
-    return bounded(0.0, every.n, every.n_missing, wilson(0.0, min(every.n, health.n_texts)), SHARES)
-
-
-def _together(health: JudgeHealth, dimension: str) -> Estimate:
-    """The largest correlation of the dimension with another; n/a when it has none."""
-    results = [pair.correlation for pair in health.pairs if dimension in (pair.first, pair.second)]
-    available = [item for item in results if item.value is not None]
-    if available:
-        return max(available, key=lambda item: abs(item.value or 0.0))
-    return results[0] if results else Estimate(None, 0)
-
-
-def _without_sign(estimate: Estimate) -> Estimate:
-    if estimate.value is None:
-        return estimate
-    value = abs(estimate.value)
-    if estimate.low is None or estimate.high is None:
-        return replace(estimate, value=value)
-    ends = sorted((abs(estimate.low), abs(estimate.high)))
-    across = estimate.low < 0 < estimate.high
-    return replace(estimate, value=value, low=0.0 if across else ends[0], high=ends[1])
-
-
-def _result(threshold: Gate, estimate: Estimate, missing_labels: str, *, constant: bool) -> HealthResult:
-    value, limit = estimate.value, threshold.threshold
-    missing = f"; {estimate.n_missing} missing" if estimate.n_missing else ""
-    if constant and estimate.n >= _FEWEST and not COMPARE[threshold.operator](value or 0.0, limit):
-        reason = (
-            f"{in_unit(value, threshold.unit)} by definition: the same score for every text (n {estimate.n}{missing})"
-        )
-        # Few texts of a part of a suite may well deserve the same score.
-        broken = estimate.n >= FEWEST_LABELS
-        return HealthResult(threshold.text, Verdict.FAIL, value, estimate.n, reason, estimate, broken=broken)
-    if value is None:
-        reason = "n/a: no data" + missing
-        return HealthResult(threshold.text, Verdict.AMBIGUOUS, value, estimate.n, reason, estimate)
-    close = abs(value - limit) <= _TOLERANCE * max(1.0, abs(limit))
-    holds = COMPARE[threshold.operator](limit if close else value, limit)
-    sign = threshold.operator if holds else f"is not {threshold.operator}"
-    figure = in_unit(value, threshold.unit) if close or holds else distinguished(value, threshold.unit, limit)
-    reason = f"{figure} {sign} {in_unit(limit, threshold.unit)} (n {estimate.n}{missing})"
-    across = _reaches_across(threshold, estimate, holds=holds)
-    why = _why_not_shown(threshold, estimate, holds=holds, across=across) or (missing_labels if holds else "")
-    verdict = Verdict.AMBIGUOUS if why else Verdict.PASS if holds else Verdict.FAIL
-    reason += f"; not shown: {why}" if why else ""
-    broken = verdict is Verdict.FAIL or (not holds and not threshold.subject)
-    return HealthResult(threshold.text, verdict, value, estimate.n, reason, estimate, across, broken)
-
-
-def _why_not_shown(threshold: Gate, estimate: Estimate, *, holds: bool, across: bool) -> str:
-    """Why a figure neither meets nor misses its threshold beyond noise; "" when it does. `==` asks for the figure
-    itself."""
-    if threshold.operator in ("==", "!="):
-        return ""
-    if across:
-        return "the 95 % interval contains the threshold"
-    if estimate.low is None:
-        return "there is no interval"
-    return f"n is below {FEWEST_LABELS}" if holds and estimate.n < FEWEST_LABELS else ""
-
-
-def _reaches_across(threshold: Gate, estimate: Estimate, *, holds: bool) -> bool:
-    if estimate.low is None or estimate.high is None or threshold.operator in ("==", "!="):
-        return False
-    compare = COMPARE[threshold.operator]
-    ends = {compare(end, threshold.threshold) for end in (estimate.low, estimate.high)}
-    return ends != {holds}
-
 
 # What is wrong with a judge, in words that a tired person understands.
 
@@ -217,76 +53,76 @@ def complaints_about(health: JudgeHealth) -> tuple[str, ...]:
 
 
 def _itself(health: JudgeHealth) -> Iterator[str]:
-    itself = health.itself
-    if health.n_texts and not health.modes.get(health.mode):
-        silent = itself.unanswered.value == 1
+    unanswered = health["unanswered"]
+    if health.count("texts") and not health.modes.get(health.mode):
+        silent = unanswered.value == 1
         yield "the judge was never reached: no call was answered" if silent else "the judge gave no usable answer"
-    if itself.unanswered.value:
-        yield f"no answer for {_of(itself.unanswered)} votes: that shows nothing about how it judges"
-    if health.n_failed:
-        yield f"gave no scores for {health.n_failed} of {health.n_texts} texts"
-    if health.n_excluded:
+    if unanswered.value:
+        yield f"no answer for {_of(unanswered)} votes: that shows nothing about how it judges"
+    if n := health.count("texts.failed"):
+        yield f"gave no scores for {n} of {health.count('texts')} texts"
+    if n := health.count("texts.excluded"):
         basic = Mode.BASIC in health.modes
         why = "only bare scores could be read from its answers" if basic else "read in another mode"
-        yield f"{_were(health.n_excluded)} excluded: {why}"
-    for figure, what in (
-        (itself.failed, "gave an answer that could not be used"),
-        (itself.cut_off, "broke off at the limit of tokens"),
-        (itself.broken_rules, "broke a binding rule"),
-        (itself.made_up_quotes, "quoted what the text does not say"),
-        (itself.unproven, "gave a high score without a quote for it"),
-        (itself.contradictions, "made a complaint that the answer contradicts"),
-        (itself.self_contradictions, "gave scores that do not fit its own lists"),
-        (itself.too_few_reasons, "gave fewer reasons than asked for"),
+        yield f"{_were(n)} excluded: {why}"
+    for name, what in (
+        ("failed", "gave an answer that could not be used"),
+        ("cut_off", "broke off at the limit of tokens"),
+        ("broken_rules", "broke a binding rule"),
+        ("made_up_quotes", "quoted what the text does not say"),
+        ("unproven", "gave a high score without a quote for it"),
+        ("contradictions", "made a complaint that the answer contradicts"),
+        ("self_contradictions", "gave scores that do not fit its own lists"),
+        ("too_few_reasons", "gave fewer reasons than asked for"),
     ):
+        figure = health[name]
         if figure.value is not None and figure.value > _OFTEN:
             yield f"{what} in {_of(figure)} votes"
-    if itself.unanswered_findings.value:
-        yield f"left {_of(itself.unanswered_findings)} findings unanswered that it had to confirm or rebut"
-    disagreed = itself.disagreement
-    if disagreed.value:
-        yield f"votes on one text are far apart in {_of(disagreed)} texts"
+    if health["unanswered_findings"].value:
+        yield f"left {_of(health['unanswered_findings'])} findings unanswered that it had to confirm or rebut"
+    if health["disagreement"].value:
+        yield f"votes on one text are far apart in {_of(health['disagreement'])} texts"
 
 
 def _scale(health: JudgeHealth) -> Iterator[str]:
     top = health.scale[1]
     for name, item in health.dimensions.items():
-        share = item.top_share
+        share = health[f"top_share.{name}"]
         if name in health.constant and share.n >= _FEWEST:
             yield f"{name} is the same in all {share.n} texts: it separates none"
         if item.inflated:
-            yield f"gives {top:g} of {top:g} for {name} in {_of(share)} texts: {_than_due(item)}"
-        length = item.length
-        if length.value is not None and _likes_length(item):
+            yield f"gives {top:g} of {top:g} for {name} in {_of(share)} texts: {_than_due(health, name)}"
+        length, other = (health[f"length.{name}.{which}"] for which in ("correlation", "labels"))
+        if length.value is not None and _likes_length(length, other):
             longer = "higher" if length.value > 0 else "lower"
-            other = item.length_labelled
             extra = "" if other.value is None else f"; the reviewer's scores: {other.value:.2f}"
             yield f"{name} gets {longer} the longer the text is (correlation {length.value:.2f}, n {length.n}{extra})"
 
 
 def _labels(health: JudgeHealth) -> Iterator[str]:
-    for name, item in health.dimensions.items():
-        kappa, bias = item.agreement.kappa, item.agreement.bias
+    for name in health.dimensions:
+        kappa, bias = health[f"agreement.{name}.kappa"], health[f"agreement.{name}.difference"]
         if kappa.n >= _FEWEST and kappa.high is not None and kappa.high < _POOR_KAPPA:
             yield f"{name} hardly agrees with the reviewer beyond chance (kappa {kappa.value:.2f}, n {kappa.n})"
         if bias.value is not None and abs(bias.value) >= _NOTABLE_BIAS and not _reaches_zero(bias):
             how = "more lenient" if bias.value > 0 else "stricter"
             yield f"{name}: {abs(bias.value):.2f} points {how} than the reviewer on average (n {bias.n})"
     for name, flag in health.flags.items():
-        result = flag.agreement
-        if result.missed:
-            yield f"misses {result.missed} of {result.missed + result.hits} texts that the reviewer flags with {name}"
-        if result.false_alarms:
-            text = result.false_alarms + result.hits
-            yield f"{result.false_alarms} of {text} texts that it flags with {name} are no such thing to the reviewer"
+        counts = flag.counts
+        if counts.missed:
+            yield f"misses {counts.missed} of {counts.missed + counts.hits} texts that the reviewer flags with {name}"
+        if counts.false_alarms:
+            text = counts.false_alarms + counts.hits
+            yield f"{counts.false_alarms} of {text} texts that it flags with {name} are no such thing to the reviewer"
 
 
 def _pairs(health: JudgeHealth) -> Iterator[str]:
     for pair in health.pairs:
+        correlation = health.figures[pair.metric]
         if pair.identical:
             yield f"{pair.first} and {pair.second} are the same in every text"
-        elif pair.always and _beyond_noise(pair.correlation):
-            value = pair.correlation.value or 0.0
+        elif pair.always and _beyond_noise(correlation):
+            value = correlation.value or 0.0
             yield f"{pair.first} and {pair.second} always move together (correlation {value:.2f})"
 
 
@@ -299,11 +135,11 @@ def _were(n: int) -> str:
     return "1 text was" if n == 1 else f"{n} texts were"
 
 
-def _likes_length(dimension_health: DimensionHealth) -> bool:
+def _likes_length(length: Estimate, of_labels: Estimate) -> bool:
     """Whether scores follow the length of the text, and clearly more so than the reviewer's do."""
-    value, reviewer = dimension_health.length.value or 0.0, dimension_health.length_labelled.value or 0.0
+    value, reviewer = length.value or 0.0, of_labels.value or 0.0
     of_its_own = abs(value) - max(0.0, reviewer if value > 0 else -reviewer)
-    return _beyond_noise(dimension_health.length) and abs(value) >= _STRONG_LENGTH and of_its_own > _MORE_THAN_REVIEWER
+    return _beyond_noise(length) and abs(value) >= _STRONG_LENGTH and of_its_own > _MORE_THAN_REVIEWER
 
 
 def _beyond_noise(correlation: Estimate) -> bool:
@@ -315,60 +151,39 @@ def _reaches_zero(figure: Estimate) -> bool:
     return figure.low is None or figure.high is None or figure.low <= 0 <= figure.high
 
 
-def _than_due(dimension_health: DimensionHealth) -> str:
-    beyond = dimension_health.top_beyond
+def _than_due(health: JudgeHealth, name: str) -> str:
+    beyond = health[f"top_beyond.{name}"]
     if beyond.n < LABELS_FOR_INFLATION:
         return "more than 1 in 10 is inflation"
     more = f"{100 * (beyond.value or 0.0):.1f} points more often than the reviewer"
-    return f"{more}, who would give it in {_of(dimension_health.top_labelled)}, is inflation"
+    return f"{more}, who would give it in {_of(health[f'top_labelled.{name}'])}, is inflation"
 
 
 # How far a judge can be trusted: against a reviewer's labels, against its rubric, against itself.
 
-LabelsOf = Callable[[str], Labels | None] | Mapping[str, Labels]
-"""From the id of a case to its labels by dimension and flag; nothing for a case without."""
 
+def judge_health(data: RunData, corrected: CorrectedRate, spending: Spending | None = None) -> JudgeHealth:
+    """The figures of the judge of one run and what is listed besides; `corrected` is its pass rate by labels.
 
-def judge_health(
-    judged: Iterable[JudgedText],
-    suite: SuiteModel,
-    labels_of: LabelsOf,
-    spending: Spending | None = None,
-    corrected: CorrectedRate | None = None,
-) -> JudgeHealth:
-    """All figures of the judge of one run; `suite` is the suite as the run's header describes it.
-
-    `corrected` is the pass rate by labels of the run; without it the labeled texts count as chosen.
-    The judgements are read once. Only readings of the run's main mode count; ValueError for a suite without a judge.
+    Only readings of the run's main mode count; ValueError for a suite without a judge.
     """
-    rubric = described_rubric(suite)
-    if rubric is None:
-        raise ValueError("the suite has no judge")
-    votes = Votes(judged, rubric)
-    labels = _Labelled(votes, labels_of)
+    votes = votes_in(data)
+    figures = row_figures_of(data)
     health = JudgeHealth(
-        mode=rubric.mode,
-        scale=rubric.scale,
-        n_texts=votes.n_texts,
-        n_labelled=int(labels.any.sum()),
-        n_labelled_otherwise=int(labels.otherwise.sum()),
-        n_votes=votes.n,
-        modes=dict(votes.modes.most_common()),
-        n_excluded=votes.n_excluded,
-        n_failed=votes.n_failed,
-        dimensions={name: _dimension(name, votes, labels) for name in rubric.dimensions},
-        flags={name: _flag(name, votes, labels) for name in rubric.flags},
-        pairs=pairs_of(votes),
-        itself=against_itself(votes),
+        mode=votes.rubric.mode,
+        scale=votes.rubric.scale,
+        figures=figures,
+        dimensions={name: _dimension(name, votes, figures) for name in votes.rubric.dimensions},
+        flags={name: _flag(name, votes) for name in votes.rubric.flags},
+        pairs=_together(votes, figures),
+        by_rule=dict(sorted(votes.broken.items(), key=lambda pair: (-pair[1], pair[0]))),
         rebuttals=tuple(votes.rebuttals),
-        corrected=corrected
-        or corrected_pass_rate(votes.passed, labels.passes, votes.unit, not_random="the labeled texts were chosen"),
+        corrected=corrected,
         spending=spending,
-        dependent=tuple(_not_independent(votes, labels)),
+        constant=constant_dimensions(votes, () if data.suite.judge is None else data.suite.judge.constant),
+        dependent=tuple(_not_independent(votes)),
     )
-    declared = () if suite.judge is None else suite.judge.constant
-    constant = tuple(name for name, item in health.dimensions.items() if item.constant and name not in declared)
-    health = replace(health, constant=constant, unfit=tuple(_unfit(health, constant)))
+    health = replace(health, unfit=tuple(_unfit(health)))
     return replace(health, complaints=complaints_about(health))
 
 
@@ -379,20 +194,20 @@ _MIN_IDENTICAL_RATERS = 20
 _SHOWN_AS_ONE = 0.995
 
 
-def _unfit(health: JudgeHealth, constant: tuple[str, ...]) -> Iterator[str]:
+def _unfit(health: JudgeHealth) -> Iterator[str]:
     """Why a judge is not fit, whatever the thresholds are: one score for every text, which labels refuse to some."""
-    for name in constant:
-        agreement = health.dimensions[name].agreement
-        if agreement.kappa.n >= _FEWEST and agreement.kappa.value is not None and (agreement.exact.value or 0.0) < 1:
+    for name in health.constant:
+        kappa, exact = (health[f"agreement.{name}.{which}"] for which in ("kappa", "exact"))
+        if kappa.n >= _FEWEST and kappa.value is not None and (exact.value or 0.0) < 1:
             yield (
-                f"{name}: the same score for all {agreement.kappa.n:,} labeled texts, and the labels differ from it:"
+                f"{name}: the same score for all {kappa.n:,} labeled texts, and the labels differ from it:"
                 " kappa is 0 by definition"
             )
 
 
-def _not_independent(votes: Votes, labels: _Labelled) -> Iterator[str]:
+def _not_independent(votes: Votes) -> Iterator[str]:
     """Labels and votes that are not independent of each other, one sentence each."""
-    rubric = votes.rubric
+    rubric, labels = votes.rubric, votes.labels
     for name in (*rubric.dimensions, *rubric.flags):
         best = labels.of(name).best if name in rubric.dimensions else labels.flag(name)
         given, names = labels.people(name) if name in rubric.dimensions else (np.empty((0, len(best))), [])
@@ -443,103 +258,32 @@ def _by_member(votes: Votes) -> dict[str, Array]:
     return columns
 
 
-@frozen
-class _Range:
-    """A reviewer's labels of one dimension, by text."""
-
-    best: Array
-    low: Array
-    high: Array
-
-
-class _Labelled:
-    """The labels of all cases, as columns of texts."""
-
-    def __init__(self, votes: Votes, labels_of: LabelsOf) -> None:
-        find = labels_of.get if isinstance(labels_of, Mapping) else labels_of
-        by_case = [find(case_id) or {} for case_id in votes.case_ids]
-        self._case, self._by_case, self._labelled = votes.case, by_case, votes.labelled
-        self._ranges = {name: _range(name, by_case) for name in votes.rubric.dimensions}
-        self._flags = {name: _flags(name, by_case) for name in votes.rubric.flags}
-        self.any = self._by_text([bool(item) for item in by_case]) > 0
-        self.otherwise = np.array([bool(item) for item in by_case], dtype=bool)[self._case] & ~self._labelled
-        self.passes = self._by_text([as_number(votes.rubric.passes(item)) for item in by_case])
-
-    def _by_text(self, values: list[Any]) -> Array:
-        column: Array = np.array(values, dtype=float)[self._case] if values else np.empty(0)
-        return np.where(self._labelled, column, np.nan)
-
-    def of(self, dimension: str) -> _Range:
-        best, low, high = (self._by_text(item) for item in self._ranges[dimension])
-        return _Range(best, low, high)
-
-    def people(self, dimension: str) -> tuple[Array, list[str]]:
-        """A row of scores for each person who labelled the dimension, and their names."""
-        results = [label.by if isinstance(label := item.get(dimension), Label) else {} for item in self._by_case]
-        names = sorted(set().union(*results))
-        rows = [self._by_text([by.get(name, np.nan) for by in results]) for name in names]
-        return np.array(rows).reshape(len(names), len(self._case)), names
-
-    def flag(self, name: str) -> Array:
-        return self._by_text(self._flags[name])
-
-
-def _range(name: str, by_case: list[Labels]) -> tuple[list[float], list[float], list[float]]:
-    results = [label if isinstance(label := item.get(name), Label) else None for item in by_case]
-    return (
-        [np.nan if label is None else label.best for label in results],
-        [np.nan if label is None else label.low for label in results],
-        [np.nan if label is None else label.high for label in results],
-    )
-
-
-def _flags(name: str, by_case: list[Labels]) -> list[float]:
-    return [as_number(label if isinstance(label := item.get(name), bool) else None) for item in by_case]
-
-
-def _dimension(name: str, votes: Votes, labels: _Labelled) -> DimensionHealth:
-    rubric, case = votes.rubric, votes.unit
-    raw, label = votes.uncapped(name), labels.of(name)
-    bound_exact, bound_within_one = allowed_agreement(votes.capped(name), label.low, label.high, case)
-    top, due = share_between(raw, rubric.high, rubric.high, case), _top_labelled(label.best, rubric, case)
-    beyond = _top_beyond(raw, label.best, rubric.high, case)
-    same, moved = repeated(votes, name)
-    width = spread(raw, case)
-    outside = _outside(raw, label)
+def _dimension(name: str, votes: Votes, figures: Slice) -> DimensionHealth:
+    raw, label = votes.uncapped(name), votes.labels.of(name)
+    people = votes.people(name)
     return DimensionHealth(
-        agreement=agreement(raw, label.best, label.low, label.high, case, rubric.scale),
-        bound_exact=bound_exact,
-        bound_within_one=bound_within_one,
-        top_share=top,
-        top_labelled=due,
-        top_beyond=beyond,
-        inflated=is_inflated(top, beyond, rubric.mode),
-        middle_share=share_between(raw, rubric.neutral, min(rubric.neutral + 1, rubric.high), case),
-        spread=width,
-        constant=width.value == 0,
-        length=spearman(raw, votes.length, case),
-        length_labelled=_of_labelled(label.best, votes.length, case),
-        repeatability=same,
-        moved=moved,
-        reliability=reliability(votes, name),
-        people=people_beside(raw, *labels.people(name), case, rubric.epsilon),
-        disagreements=_farthest(outside, raw, label, votes),
-        n_disagreements=int((outside != 0).sum()),
+        confusion=confusion(raw, label.best, votes.rubric.scale),
+        inflated=is_inflated(
+            figures[f"judge.top_share.{name}"], figures[f"judge.top_beyond.{name}"], votes.rubric.mode
+        ),
+        constant=name in constant_dimensions(votes),
+        people=None if people is None else People(people.names, people.test.epsilon),
+        disagreements=_farthest(_outside(raw, label), raw, label, votes),
     )
 
 
-def _outside(scores: Array, label: _Range) -> Array:
+def _outside(scores: Array, label: Range) -> Array:
     """How far each score is beyond the allowed range, with its sign; 0 inside it, and where one of them is missing."""
     above, below = np.maximum(scores - label.high, 0), np.maximum(label.low - scores, 0)
     outside: Array = np.nan_to_num(np.round(above - below, 9), nan=0.0)
     return outside
 
 
-def _farthest(outside: Array, scores: Array, label: _Range, votes: Votes) -> tuple[Disagreement, ...]:
+def _farthest(outside: Array, scores: Array, label: Range, votes: Votes) -> tuple[Disagreement, ...]:
     # Of texts equally far outside the range, those farther from the best score come first.
     from_best = np.abs(np.nan_to_num(scores - label.best, nan=0.0))
     order = np.lexsort((-from_best, -np.abs(outside)))[:MOST_LISTED]
-    names = list(votes.case_ids)
+    names = votes.case_ids
     return tuple(
         Disagreement(
             names[votes.case[k]],
@@ -550,36 +294,36 @@ def _farthest(outside: Array, scores: Array, label: _Range, votes: Votes) -> tup
     )
 
 
-def _of_labelled(best: Array, length: Array, case: Array) -> Estimate:
-    labelled = ~np.isnan(best)
-    return spearman(best[labelled], length[labelled], case[labelled])
-
-
-def _top_labelled(best: Array, rubric: DescribedRubric, case: Array) -> Estimate:
-    labelled = ~np.isnan(best)
-    return share(best[labelled] == rubric.high, np.ones(int(labelled.sum()), dtype=bool), case[labelled])
-
-
-def _top_beyond(scores: Array, best: Array, highest: float, case: Array) -> Estimate:
-    both = ~(np.isnan(scores) | np.isnan(best))
-    apart = (scores[both] == highest).astype(float) - (best[both] == highest)
-    return mean(apart, case[both], (-1.0, 1.0))
-
-
-def _flag(name: str, votes: Votes, labels: _Labelled) -> FlagHealth:
-    raw, label = votes.uncapped(name), labels.flag(name)
+def _flag(name: str, votes: Votes) -> FlagHealth:
+    raw, label = votes.uncapped(name), votes.labels.flag(name)
     return FlagHealth(
-        agreement=flag_agreement(raw, label, votes.unit),
-        capped=flag_agreement(votes.capped(name), label, votes.unit),
-        share=share(raw == 1, ~np.isnan(raw), votes.unit),
+        counts=_counts(raw, label),
+        capped=_counts(votes.capped(name), label),
         missed=_cases(votes, (raw == 0) & (label == 1)),
         false_alarms=_cases(votes, (raw == 1) & (label == 0)),
     )
 
 
+def _counts(given: Array, label: Array) -> FlagCounts:
+    both = ((1, 1), (1, 0), (0, 1), (0, 0))
+    return FlagCounts(*(int(((given == judge) & (label == reviewer)).sum()) for judge, reviewer in both))
+
+
 def _cases(votes: Votes, chosen: Array) -> tuple[str, ...]:
-    names = list(votes.case_ids)
+    names = votes.case_ids
     return tuple(names[votes.case[k]] for k in np.flatnonzero(chosen)[:MOST_LISTED].tolist())
+
+
+def _together(votes: Votes, figures: Slice) -> tuple[Together, ...]:
+    """Every two dimensions compared vote by vote, those that move together most first."""
+    pairs = []
+    for first, second in combinations(votes.rubric.dimensions, 2):
+        one, other = votes.stated(first), votes.stated(second)
+        present = ~(np.isnan(one) | np.isnan(other))
+        identical = int(present.sum()) >= FEWEST and bool((one[present] == other[present]).all())
+        value = figures[f"judge.correlation.{first}.{second}"].value or 0.0
+        pairs.append((abs(value), Together(first, second, identical, identical or value >= ALWAYS_TOGETHER)))
+    return tuple(pair for _, pair in sorted(pairs, key=lambda item: (not item[1].identical, -item[0])))
 
 
 # Whether a judge tells texts apart: one that gives all, or nearly all, of them one score may tell nothing.
@@ -599,8 +343,7 @@ def constant_judge(figures: JudgeFigures, scale: tuple[float, float], expected: 
     two, on which a system that is always right has one score. In a single dimension, and where it is nearly all texts,
     the labels must contradict it: they refuse the score to more texts than the judge does.
     """
-    usual = {name: item.usual for name, item in figures.dimensions.items() if item.usual is not None}
-    usual = {name: item for name, item in usual.items() if item.n_texts >= FEWEST_ALIKE}
+    usual = {name: item for name, item in figures.usual.items() if item.n_texts >= FEWEST_ALIKE}
     open_to_doubt = {name: item for name, item in usual.items() if name not in expected}
     constant = bool(open_to_doubt) and all(item.n == item.n_texts for item in usual.values())
     if constant and not _may_be_due(open_to_doubt, scale):

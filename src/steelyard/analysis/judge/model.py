@@ -1,4 +1,4 @@
-"""What is known of a judge: its figures, its agreement with people's labels, the corrected rate."""
+"""What is known of a judge besides its figures: lists and tables, people beside it, the corrected rate."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import field, replace
 from itertools import combinations
-from typing import Protocol
 
 import numpy as np
 
 from steelyard.analysis.model import Rebuttal
 from steelyard.frozen import frozen
-from steelyard.records import Judgement, Mode, Verdict
+from steelyard.metrics.figures import Slice
+from steelyard.records import Mode
 from steelyard.stats.agreement import (
-    Agreement,
     AlternativeTest,
-    FlagAgreement,
+    Confusion,
     alternative_test,
     krippendorff_alpha,
     weighted_kappa,
@@ -31,7 +30,7 @@ from steelyard.wording import percent
 
 
 @frozen
-class People:
+class PeopleFigures:
     """What several people say of one dimension, and the judge beside them."""
 
     names: tuple[str, ...]
@@ -44,13 +43,15 @@ class People:
     test: AlternativeTest
 
 
-def people_beside(judge: Array, labels: Array, names: Sequence[str], case: Array, epsilon: float) -> People | None:
+def people_beside(
+    judge: Array, labels: Array, names: Sequence[str], case: Array, epsilon: float
+) -> PeopleFigures | None:
     """All figures of one dimension; `labels` has a row for each person. None with fewer than two people."""
     if len(names) < 2:
         return None
     first, second = (labels[list(side)].ravel() for side in zip(*combinations(range(len(names)), 2), strict=True))
     labelled = ~np.isnan(labels).all(axis=0)
-    return People(
+    return PeopleFigures(
         names=tuple(names),
         kappa=_kappa(first, second, case),
         judge_kappa=_kappa(np.tile(judge, len(names)), labels.ravel(), case),
@@ -213,7 +214,7 @@ def _design_effect(influence: Array, case: Array) -> float:
     return min(alike, max(1.0, together / alone)) if alone > 0 else alike
 
 
-# The figures of a judge's health: none without its n, its missing and, where defined, its interval.
+# What is listed of a judge's health; the numbers are figures of its run, by name.
 
 ALWAYS_TOGETHER = 0.95
 """Two dimensions with at least this correlation always move together."""
@@ -239,31 +240,6 @@ def is_inflated(top: Estimate, beyond: Estimate, mode: str) -> bool | None:
     return (top.low or 0.0) > INFLATION
 
 
-class Judged(Protocol):
-    """A sample with what its judge said, as a store gives it."""
-
-    @property
-    def case_id(self) -> str: ...
-
-    @property
-    def unit(self) -> str: ...
-
-    @property
-    def judgement(self) -> Judgement: ...
-
-    @property
-    def labelled(self) -> bool: ...
-
-
-class JudgedText(Judged, Protocol):
-    """The same with what else a judge's health stands on."""
-
-    @property
-    def passed(self) -> bool | None: ...
-    @property
-    def text_length(self) -> int | None: ...
-
-
 @frozen
 class Disagreement:
     """A text to which the judge gave a score outside the range that its reviewer allows."""
@@ -279,53 +255,49 @@ class Disagreement:
 
 
 @frozen
+class People:
+    """The people whose labels of one dimension are compared with each other and with the judge."""
+
+    names: tuple[str, ...]
+    epsilon: float
+    """By how much the judge may be worse than a person, in the alternative annotator test."""
+
+
+@frozen
 class DimensionHealth:
     """One dimension of the rubric. Scores are as the judge gave them, before any rule bound them."""
 
-    agreement: Agreement
-    bound_exact: Estimate
-    """As `agreement.exact`, of the scores after rules and checks: what the run counts."""
-    bound_within_one: Estimate
-    top_share: Estimate
-    """Share of texts with the highest score of the scale."""
-    top_labelled: Estimate
-    """Share of the labelled texts for which the highest score is the reviewer's best."""
-    top_beyond: Estimate
-    """Of the labelled texts, the share with the highest score by the judge minus that by the reviewer."""
+    confusion: Confusion
     inflated: bool | None
     """See `is_inflated`."""
-    middle_share: Estimate
-    """Share of texts from the neutral score to the next above it."""
-    spread: Estimate
-    """Standard deviation, in points; n/a below n 2."""
     constant: bool
     """True when at least two texts were judged and all got the same."""
-    length: Estimate
-    """Spearman's correlation with the length of the text."""
-    length_labelled: Estimate
-    """The same of the reviewer's best scores: where good texts are long, a good judge likes long ones."""
-    repeatability: Estimate
-    """Of the texts that one judge read more than once, the share that got the same score each time."""
-    moved: Estimate
-    """The mean difference between two votes on one text by one judge, in points."""
-    reliability: Estimate
-    """Krippendorff's alpha, ordinal, between all votes on a text, be they of repeats or of members."""
     people: People | None = None
-    """The agreement of several people with each other and the judge; None where labels do not name at least two."""
+    """None where labels do not name at least two."""
     disagreements: tuple[Disagreement, ...] = ()
     """The texts farthest outside the reviewer's range, at most `MOST_LISTED`."""
-    n_disagreements: int = 0
-    """How many texts are outside it."""
+
+
+@frozen
+class FlagCounts:
+    """How often judge and reviewer set a flag."""
+
+    hits: int
+    """Flagged by both."""
+    false_alarms: int
+    """Flagged by the judge alone."""
+    missed: int
+    """Flagged by the reviewer alone."""
+    quiet: int
+    """Flagged by neither."""
 
 
 @frozen
 class FlagHealth:
     """One flag of the rubric, as the judge set it, and as it counts after the rules."""
 
-    agreement: FlagAgreement
-    capped: FlagAgreement
-    share: Estimate
-    """Share of texts that the judge flagged."""
+    counts: FlagCounts
+    capped: FlagCounts
     missed: tuple[str, ...] = ()
     """Cases of the first texts, at most `MOST_LISTED`, that the reviewer flags and the judge does not."""
     false_alarms: tuple[str, ...] = ()
@@ -338,49 +310,15 @@ class Together:
 
     first: str
     second: str
-    correlation: Estimate
     identical: bool
     """True when every vote (of at least three) gives both the same score."""
+    always: bool
+    """Whether they always move together: then one of them says nothing that the other does not."""
 
     @property
-    def always(self) -> bool:
-        """Whether they always move together: then one of them says nothing that the other does not."""
-        return self.identical or (self.correlation.value or 0.0) >= ALWAYS_TOGETHER
-
-
-@frozen
-class SelfHealth:
-    """The judge against its own instructions; shares are of votes in the main mode unless they say otherwise.
-
-    What is not asked of the judge (rules, quotes, reasons, complaints that are checked) is n/a.
-    """
-
-    broken_rules: Estimate
-    by_rule: dict[str, int]
-    """How many votes broke each rule, most frequent first."""
-    made_up_quotes: Estimate
-    unproven: Estimate
-    too_few_reasons: Estimate
-    contradictions: Estimate
-    """Share of votes with a complaint that what was judged shows to be wrong."""
-    self_contradictions: Estimate
-    """Share of votes whose scores do not fit the errors that they list."""
-    rebutted_findings: Estimate
-    """Share of the findings of scorers that the judge was shown and rebutted: the two disagree."""
-    unanswered_findings: Estimate
-    """The share that it owes an answer to."""
-    failed: Estimate
-    """Of the votes that were answered, the share of which nothing could be used."""
-    unanswered: Estimate
-    """Share of all votes without any answer: calls that failed, which say nothing of how the judge judges."""
-    cut_off: Estimate
-    """Of the answered votes of any mode, the share with an answer that broke off at the limit of tokens."""
-    steps: dict[str, Estimate]
-    """How answers were read, as shares of all votes, most frequent first."""
-    basic: Estimate
-    """Share of all votes of which only the scores could be read, on whatever step."""
-    disagreement: Estimate
-    """Share of the texts with several votes whose votes are far apart."""
+    def metric(self) -> str:
+        """The name of their correlation."""
+        return f"judge.correlation.{self.first}.{self.second}"
 
 
 @frozen
@@ -390,26 +328,16 @@ class JudgeHealth:
     mode: str
     """The main mode: only votes of this mode count, the others are counted separately."""
     scale: tuple[float, float]
-    n_texts: int
-    """Texts that came before the judge."""
-    n_labelled: int
-    """Of those, how many a reviewer has labelled."""
-    n_labelled_otherwise: int
-    """Of those, how many have labels that were given for another text, or do not say for which."""
-    n_votes: int
-    modes: dict[str, int]
-    """Votes of each mode; those without scores are in none."""
-    n_excluded: int
-    """Texts whose judgement is in another mode: in no figure against labels or rubric."""
-    n_failed: int
-    """Texts whose judgement came to nothing."""
+    figures: Slice
+    """Every figure of the judge, by name: `judge.agreement.tone.kappa`."""
     dimensions: dict[str, DimensionHealth]
     flags: dict[str, FlagHealth]
     pairs: tuple[Together, ...]
     """Every two dimensions, those that move together most first."""
-    itself: SelfHealth
+    by_rule: dict[str, int]
+    """How many votes broke each rule, most frequent first."""
     rebuttals: tuple[Rebuttal, ...]
-    """Every finding of a scorer that the judge rebutted."""
+    """The findings of scorers that the judge rebutted."""
     corrected: CorrectedRate
     spending: Spending | None
     """What the judge's calls took; None when nobody counted."""
@@ -422,21 +350,15 @@ class JudgeHealth:
     dependent: tuple[str, ...] = ()
     """Labels and votes that are not independent: figures that stand on them show nothing."""
 
+    def __getitem__(self, name: str) -> Estimate:
+        """A figure of the judge without the first part of its name: `agreement.tone.kappa`."""
+        return self.figures[f"judge.{name}"]
 
-@frozen
-class HealthResult:
-    """One threshold of the suite on one figure."""
+    def count(self, name: str) -> int:
+        """The same of a number of something."""
+        return self.figures.count(f"judge.{name}")
 
-    text: str
-    """As the suite writes it."""
-    verdict: Verdict
-    """PASS or FAIL with the whole interval; AMBIGUOUS when the figure is not available or not shown: no pass."""
-    value: float | None
-    n: int
-    reason: str
-    estimate: Estimate
-    across: bool = False
-    """True when the interval contains the threshold: another draw of texts could turn the verdict."""
-    broken: bool = False
-    """True when the judge of the run breaks the limit: a share of the run's own votes is counted, so its value decides;
-    any other figure is estimated, so its whole interval does."""
+    @property
+    def modes(self) -> dict[str, int]:
+        """Votes of each mode, most frequent first; those without scores are in none."""
+        return self.figures.counts("judge.mode.<mode>")

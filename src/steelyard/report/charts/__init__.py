@@ -52,7 +52,7 @@ def charts_of(summary: Summary, header: RunHeader | None = None) -> list[Chart]:
 
 def _stability(summary: Summary, stated: Mapping[str, Any], uncalled: Sequence[UncalledCase]) -> Chart | None:
     if (figures := stated_stability(stated)) is not None:
-        return stability(figures, stated=True)
+        return stability(figures, len(figures.cells), stated=True)
     result = summary.stability
     if result is None:
         return None
@@ -61,7 +61,8 @@ def _stability(summary: Summary, stated: Mapping[str, Any], uncalled: Sequence[U
     # A case that expects an error has nothing to compare, and no schema.
     compared = [cell for cell in uncalled if any(check.name == SCHEMA for check in cell.checks)]
     never = [CellStability(cell.case_id, cell.variant, 0, 0, Estimate(None, 0)) for cell in compared]
-    return stability(replace(result, cells=(*result.cells, *never)))
+    n_cells = summary.overall.count("stability.cells.all") or len(result.cells)
+    return stability(replace(result, cells=(*result.cells, *never)), n_cells)
 
 
 def _latency(summary: Summary, stated: Mapping[str, Any], uncalled: Sequence[UncalledCase]) -> list[Chart | None]:

@@ -233,8 +233,8 @@ _LAYERS: list[dict[str, Any]] = [
 """What has no share in grey, what has one by colour."""
 
 
-def stability(figures: StabilityFigures, *, stated: bool = False) -> Chart | None:
-    """A heat map of how alike the repeats of each case are, field by field; None without cases.
+def stability(figures: StabilityFigures, n_cells: int, *, stated: bool = False) -> Chart | None:
+    """A heat map of how alike the repeats of each of `n_cells` cases are, field by field; None without cases.
 
     `stated` says that another tool states the figures.
     """
@@ -247,7 +247,7 @@ def stability(figures: StabilityFigures, *, stated: bool = False) -> Chart | Non
     if stated and all(cell.presence.value is None for cell in cells):
         fields.remove(_PRESENCE)
     columns, rows = distinct(fields), row_names(cells)
-    which = rows_shown(cells, figures.n_cells, "least stable", n_known=len(figures.cells))
+    which = rows_shown(cells, n_cells, "least stable", n_known=len(figures.cells))
     source = STATED if stated else ""
     shares = [{**cell.fields, _PRESENCE: cell.presence} for cell in cells]
     return grid(

@@ -46,8 +46,7 @@ def stated_stability(stated: Mapping[str, Any]) -> StabilityFigures | None:
         )
         for case, shares in results.items()
     )
-    nothing = Estimate(None, 0)
-    return StabilityFigures("", dict.fromkeys(names, ""), nothing, cells=cells, n_cells=len(cells))
+    return StabilityFigures("", dict.fromkeys(names, ""), cells)
 
 
 def with_stated_values(figures: ChecksFigures, stated: Mapping[str, Any]) -> ChecksFigures:

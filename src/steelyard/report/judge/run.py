@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from steelyard.analysis.model import JudgeFigures, Rebuttal
+from steelyard.analysis.model import Rebuttal
+from steelyard.metrics.expressions import FEWEST_LABELS
+from steelyard.metrics.figures import Slice
 from steelyard.metrics.registry import MEASURE
 from steelyard.records import Mode, RunHeader
 from steelyard.report import document as doc
@@ -25,6 +27,7 @@ _FEWEST = 10
 """Fewer texts than this show no habit."""
 _MUCH_BROKEN, _MUCH_MADE_UP, _MUCH_DISAGREEMENT = 0.10, 0.05, 0.20
 _RATE = "rate"
+TOP_SHARE = "judge.top_share.<dimension>"
 _SHOWN_ALWAYS = ("RULE_BROKEN", "MADE_UP_QUOTE", "CONTRADICTION", "SELF_CONTRADICTION", "CUT_OFF")
 
 
@@ -44,11 +47,10 @@ def mode_sentence(report: Report) -> str:
     main = judge and judge.mode
     if main is None:
         return ""
-    modes = report.summary.modes
-    n_main = modes[main].n if main in modes else 0
-    others = [f"{item.n:,} {name} excluded, in no figure" for name, item in modes.items() if name != main]
+    modes = report.summary.overall.counts("mode.<mode>.n")
+    others = [f"{n:,} {name} excluded, in no figure" for name, n in modes.items() if name != main]
     how = "in basic mode: only the judge's scores could be read" if main == Mode.BASIC else f"by {main}"
-    return ", ".join([f"{fmt.counted(n_main, 'sample')} judged {how}", *others])
+    return ", ".join([f"{fmt.counted(modes.get(str(main), 0), 'sample')} judged {how}", *others])
 
 
 def excluded_sentence(report: Report) -> str:
@@ -56,14 +58,14 @@ def excluded_sentence(report: Report) -> str:
     why = report.summary.judge.why_excluded if report.summary.judge is not None else {}
     if not why:
         return ""
-    from steelyard.analysis.judge.figures import ONLY_SCORES
+    from steelyard.analysis.judge.reasons import ONLY_SCORES
 
     start = f"{ONLY_SCORES}: "
     same = start if all(item.startswith(start) for item in why) else ""
     causes = same + fmt.causes({item.removeprefix(same): n for item, n in why.items()})
     if (judge := report.header.description.judge) and judge.mode is Mode.BASIC:
         return f"basic: {causes}"
-    if Mode.BASIC not in report.summary.modes:
+    if Mode.BASIC not in report.summary.overall.counts("mode.<mode>.n"):
         return f"excluded: {causes}; judge all of them alike"
     cut_off = [BROKE_OFF in item for item in why]
     fixes = [_FIX_CUT_OFF] * any(cut_off) + [_FIX_EXCLUDED] * (not all(cut_off))
@@ -78,32 +80,39 @@ def judge_warnings(report: Report) -> list[str]:
     from steelyard.analysis.judge.health import hardly_distinguishes
     from steelyard.analysis.judge.model import is_inflated
 
-    top = judge_scale(report.header)[1]
+    top, figures = judge_scale(report.header)[1], report.summary.overall
     results = [
-        _warning(judge.self_contradictions, 0.0, "votes give scores that do not fit the errors they list themselves"),
-        _warning(judge.broken_rules, _MUCH_BROKEN, "votes broke a rule of the suite"),
-        _warning(judge.made_up_quotes, _MUCH_MADE_UP, "votes quote what is not in the text"),
-        _warning(judge.disagreement, _MUCH_DISAGREEMENT, "texts have votes that are far apart"),
-        _warning(judge.shortened, 0.0, "texts were too long to be shown whole: the judge saw beginning and end"),
+        _warning(
+            figures["judge.self_contradictions"],
+            0.0,
+            "votes give scores that do not fit the errors they list themselves",
+        ),
+        _warning(figures["judge.broken_rules"], _MUCH_BROKEN, "votes broke a rule of the suite"),
+        _warning(figures["judge.made_up_quotes"], _MUCH_MADE_UP, "votes quote what is not in the text"),
+        _warning(figures["judge.disagreement"], _MUCH_DISAGREEMENT, "texts have votes that are far apart"),
+        _warning(
+            figures["judge.shortened"], 0.0, "texts were too long to be shown whole: the judge saw beginning and end"
+        ),
         *_answers_given(report),
     ]
     described = report.header.description.judge
     expected = () if described is None else described.constant
-    enough = {name: item for name, item in judge.dimensions.items() if item.top_share.n >= _FEWEST}
-    enough = {name: item for name, item in enough.items() if name not in expected or not item.constant}
-    same = [name for name, item in enough.items() if item.constant]
+    enough = {name: share for name, share in figures.each(TOP_SHARE).items() if share.n >= _FEWEST}
+    constant = [name for name in enough if figures[f"judge.spread.{name}"].value == 0]
+    enough = {name: share for name, share in enough.items() if name not in expected or name not in constant}
+    same = [name for name in enough if name in constant]
     inflated = [
-        f"{name} {fmt.band_count(item.top_share)}"
-        for name, item in enough.items()
-        if name not in same and is_inflated(item.top_share, item.top_beyond, judge.mode)
+        f"{name} {fmt.band_count(share)}"
+        for name, share in enough.items()
+        if name not in same and is_inflated(share, figures[f"judge.top_beyond.{name}"], judge.mode)
     ]
     if inflated:
         due = "than are due by the labels, or without labels than 1 in 10,"
         results.append(f"{top:g} of {top:g} for more texts {due} is inflation: {', '.join(inflated)}")
     scale = judge_scale(report.header)
-    nearly = {name: item.usual for name, item in enough.items() if hardly_distinguishes(item.usual, scale)}
+    nearly = {name: judge.usual[name] for name in enough if hardly_distinguishes(judge.usual.get(name), scale)}
     if nearly:
-        given = [f"{name} {item.score:g} in {item.n:,} of {item.n_texts:,}" for name, item in nearly.items() if item]
+        given = [f"{name} {item.score:g} in {item.n:,} of {item.n_texts:,}" for name, item in nearly.items()]
         results.append(f"the same score for nearly every text separates few of them: {', '.join(given)}")
     if same:
         results.append(f"the same score for every text separates none of them: {', '.join(same)}")
@@ -130,7 +139,7 @@ def _unchecked(report: Report) -> str:
 
     That its labels are not of a random sample is disclosed with the verdict.
     """
-    from steelyard.analysis.judge.votes import FEWEST_LABELS, labelled_otherwise
+    from steelyard.analysis.judge.labels import labelled_otherwise
 
     check = report.summary.judge_check
     others = labelled_otherwise(check.n_labelled_otherwise) if check else ""
@@ -274,16 +283,20 @@ def total_score(report: Report) -> str:
 
 def dimensions(report: Report) -> Table:
     """Every dimension in points: the mean that counts, the mean as the judge said, and how often they differ."""
-    judge, (low, high) = report.summary.judge, judge_scale(report.header)
-    mean, interval, n = doc.estimate(lambda row: row[1].capped_mean, "Mean", "points")
+    figures, (low, high) = report.summary.overall, judge_scale(report.header)
+
+    def of(row: str, figure: str) -> Estimate:
+        return figures[f"judge.dimension.{row}.{figure}"]
+
+    mean, interval, n = doc.estimate(lambda row: of(row, "capped_mean"), "Mean", "points")
     return doc.table(
         f"Dimensions (scores {low:g} to {high:g})",
-        judge.dimensions.items() if judge else (),
-        ("Dimension", lambda row: row[0]),
-        ("Weight", lambda row: weight_of(report.header, row[0])),
-        *(mean, interval, doc.value(lambda row: row[1].uncapped_mean, "Uncapped", "points")),
-        *(doc.value(lambda row: row[1].capped, "Capped"), n),
-        selection=lambda row: Selection(component=row[0]),
+        figures.each("judge.dimension.<dimension>.capped_mean"),
+        ("Dimension", lambda row: row),
+        ("Weight", lambda row: weight_of(report.header, row)),
+        *(mean, interval, doc.value(lambda row: of(row, "uncapped_mean"), "Uncapped", "points")),
+        *(doc.value(lambda row: of(row, "capped"), "Capped"), n),
+        selection=lambda row: Selection(component=row),
         note="mean: after rules and checks, in points; uncapped: before; capped: share of texts that they changed",
         signature=OF_A_RUN,
     )
@@ -328,40 +341,42 @@ def _findings_answered(report: Report) -> Iterator[tuple[str, str]]:
         ratio = ratios.get(name)
         none = "n/a: scorers gave the judge no finding to answer"
         counted = ratio.sums if ratio and ratio.denominator else ""
-        yield label, f"{counted} ({_share(ratio, of='text')})" if ratio and counted else none
+        yield label, f"{counted} ({_shares(ratio, 'text')})" if ratio and counted else none
 
 
 def judge(report: Report) -> list[tuple[str, str]]:
     """Who judged, in which mode, how the answers were read, what was wrong with them, and what it took."""
-    result = report.summary.judge
+    result, figures = report.summary.judge, report.summary.overall
     if result is None:
         return []
     rows = [
         ("Judged by", judged_by(report.header)),
         ("Mode", mode_sentence(report)),
-        ("Read", _steps(result)),
-        ("Broken rules", _share(result.broken_rules, "no rule binds the judge")),
-        ("Made-up quotes", _share(result.made_up_quotes, "no quotes are asked for")),
-        ("Not usable", _share(result.failed)),
+        ("Read", _steps(figures)),
+        ("Broken rules", _share(figures, "judge.broken_rules", "no rule binds the judge")),
+        ("Made-up quotes", _share(figures, "judge.made_up_quotes", "no quotes are asked for")),
+        ("Not usable", _share(figures, "judge.failed")),
     ]
     if (check := report.summary.judge_check) is not None:
         corrected = corrected_rate(report)
         why = f"{corrected}: {check.corrected.why}" if corrected else f"n/a: {check.corrected.message}"
         rows.insert(2, ("By labels", why))
-    if result.contradictions.n:
-        rows.insert(-1, ("Contradicted by the answer", _share(result.contradictions)))
-    if result.self_contradictions.value:
-        rows.insert(-1, ("Contradicts itself", _share(result.self_contradictions)))
+    if figures["judge.contradictions"].n:
+        rows.insert(-1, ("Contradicted by the answer", _share(figures, "judge.contradictions")))
+    if figures["judge.self_contradictions"].value:
+        rows.insert(-1, ("Contradicts itself", _share(figures, "judge.self_contradictions")))
     rows[-1:-1] = _findings_answered(report)
-    if result.shortened.value:
-        rows.append(("Shown in part", f"{_share(result.shortened, of='text')}: beginning and end of a long text"))
-    if result.cut_off.value:
-        rows.append(("Cut off at the limit", _share(result.cut_off)))
-    if result.unanswered.value:
-        rows.append(("Unanswered", _share(result.unanswered)))
-    others = [f"{code} {count:,}" for code, count in result.remarks.items() if code not in _SHOWN_ALWAYS]
+    if figures["judge.shortened"].value:
+        part = _share(figures, "judge.shortened", of="text")
+        rows.append(("Shown in part", f"{part}: beginning and end of a long text"))
+    if figures["judge.cut_off"].value:
+        rows.append(("Cut off at the limit", _share(figures, "judge.cut_off")))
+    if figures["judge.unanswered"].value:
+        rows.append(("Unanswered", _share(figures, "judge.unanswered")))
+    remarks = figures.counts("judge.remark.<remark>")
+    others = [f"{code} {count:,}" for code, count in remarks.items() if code not in _SHOWN_ALWAYS]
     if others:
-        of = fmt.counted(result.modes.get(result.mode, 0), "vote")
+        of = fmt.counted(figures.count(f"judge.mode.{result.mode}"), "vote")
         rows.append(("Other remarks", f"{', '.join(others)} of {of} in mode {result.mode}"))
     if report.spending is not None and report.spending.calls:
         rows.append(("Judging took", spending_words(report.spending)))
@@ -386,20 +401,24 @@ def spending_words(spent: Spending) -> str:
     return "; ".join(parts)
 
 
-def _steps(judge_figures: JudgeFigures) -> str:
-    from steelyard.analysis.judge.votes import FAILED
+def _steps(figures: Slice) -> str:
+    from steelyard.analysis.judge.rubric import FAILED
 
-    silent = round((judge_figures.unanswered.value or 0.0) * judge_figures.unanswered.n)
-    named = [(count, step.replace("_", " ")) for step, count in judge_figures.steps.items() if step != FAILED]
-    named += [(judge_figures.steps.get(FAILED, 0) - silent, "not usable"), (silent, "unanswered")]
+    unanswered, steps = figures["judge.unanswered"], figures.counts("judge.step.<step>")
+    silent = round((unanswered.value or 0.0) * unanswered.n)
+    named = [(count, step.replace("_", " ")) for step, count in steps.items() if step != FAILED]
+    named += [(steps.get(FAILED, 0) - silent, "not usable"), (silent, "unanswered")]
     message = ", ".join(f"{count:,} {words}" for count, words in named if count > 0)
-    return f"{message} (n {fmt.counted(judge_figures.n_votes, 'vote')})" if message else "no votes"
+    return f"{message} (n {fmt.counted(figures.count('judge.votes'), 'vote')})" if message else "no votes"
 
 
-def _share(estimate: Estimate, where_none: str = "", of: str = "vote") -> str:
-    """A share of votes: `5.0 % [1.4, 16.5] n 40 votes, 2 missing`; `where_none` says why no vote can be in it."""
-    if where_none and not estimate.n and not estimate.n_missing:
-        return f"n/a: {where_none}"
+def _share(figures: Slice, name: str, where_none: str = "", of: str = "vote") -> str:
+    """A share of votes; `where_none` says why a run does not have it."""
+    return f"n/a: {where_none}" if where_none and name not in figures else _shares(figures[name], of)
+
+
+def _shares(estimate: Estimate, of: str) -> str:
+    """A share of votes or texts: `5.0 % [1.4, 16.5] n 40 votes, 2 missing`."""
     interval = "" if estimate.low is None else f" {fmt.interval(estimate)}"
     missing = f", {estimate.n_missing:,} missing" if estimate.n_missing else ""
     return f"{fmt.percent(estimate.value)}{interval} n {fmt.counted(estimate.n, of)}{missing}"

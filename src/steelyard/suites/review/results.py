@@ -313,7 +313,7 @@ def results_document(header: RunHeader, summary: Summary, samples: Iterable[tupl
         "expectations_total": len(expectations) + unknown,
         "expectations_undecided": sum(entry["state"] == "undecided" for entry in expectations) + unknown,
         "overall_latency": _latency(latency.get("overall"), latency) | {"hint": latency.get("normal", "")},
-        "overall_repeatability": _overall_stability(stability),
+        "overall_repeatability": _overall_stability(summary),
         "verdict": None if header.verdict is None else header.verdict.value,
         "suspect": list(header.suspect),
         "stopped": header.options.broken or header.options.stopped,
@@ -396,13 +396,15 @@ def _repeatability(stable: Mapping[str, Any] | None) -> dict[str, Any] | None:
     }
 
 
-def _overall_stability(stability: Mapping[str, Any]) -> dict[str, Any]:
-    fields = stability.get("fields", {})
+def _overall_stability(summary: Summary) -> dict[str, Any]:
+    overall = summary.overall
     return {
-        "span_stability": _value(fields.get("span")),
-        "severity_stability": _value(fields.get("severity")),
-        "presence_stability": _value(stability.get("presence")),
-        "comparisons": stability.get("comparisons", {}),
+        "span_stability": overall["stability.span"].value,
+        "severity_stability": overall["stability.severity"].value,
+        "presence_stability": overall["stability.presence"].value,
+        "comparisons": {
+            what: round(item.value or 0) for what, item in overall.each("stability.comparisons.<what>").items()
+        },
     }
 
 
