@@ -266,21 +266,24 @@ def _of_gates(text: str, header: RunHeader, summary: Summary) -> list[_Asked]:
     return [(gate.of, gate.names, part) for part in parts]
 
 
-def _others(text: str, summary: Summary) -> list[_Asked]:
+def _others(text: str, summary: Summary, data: RunData) -> list[_Asked]:
     """What the registry has and no gate can name, likewise; `*` stands for any name. Empty when there is nothing."""
     parts, rest = _parts_named(tuple(split_sides(f"{text} >= 0", "metric", "")[0]), summary)
     found = find(rest, gates_only=False)
     if found is None or found[0].gate:
         return []
     metric, names = found[0], tuple(found[1].values())
-    if metric.listed:
+    if metric.listed and metric.all_names is None:
         return [(metric, names, part) for part in parts]
-    return [
-        (metric, filled, part)
-        for part in parts
-        for filled in part.each_name(metric.name)
-        if all(name in (EVERY, other) for name, other in zip(names, filled, strict=True))
-    ]
+    if metric.listed and metric.all_names is not None:
+        every = [filled for filled in metric.all_names(data) if _are(names, filled)]
+        return [(metric, filled, part) for part in parts for filled in every]
+    return [(metric, filled, part) for part in parts for filled in part.each_name(metric.name) if _are(names, filled)]
+
+
+def _are(asked: Names, names: Names) -> bool:
+    """Whether these names are asked for; `*` stands for any."""
+    return all(name in (EVERY, other) for name, other in zip(asked, names, strict=True))
 
 
 def _parts_named(names: Names, summary: Summary) -> tuple[list[Slice], Names]:
@@ -339,7 +342,7 @@ def _only_reported(
 ) -> list[Explanation]:
     """A figure that no gate can name; UsageError, with those that are like it, when there is none."""
     try:
-        asked = _others(text, summary)
+        asked = _others(text, summary, data)
     except ValueError:
         raise UsageError(str(error)) from None
     if asked:
