@@ -102,14 +102,12 @@ def _read(stored: StoredSummary) -> Summary | None:
 def _know_every_part() -> None:
     """The types of the lists that few summaries have, which their own modules define."""
     from steelyard.analysis import calibration, findings, latency, repeats, stability
-    from steelyard.analysis.judge import labels
     from steelyard.store import codec
 
     codec.KNOWN.update(
         ConfidenceFigures=calibration.ConfidenceFigures,
         ConfusionFigure=findings.ConfusionFigure,
         SectionFigure=findings.SectionFigure,
-        JudgeCheck=labels.JudgeCheck,
         LatencyFigures=latency.LatencyFigures,
         ChecksFigures=repeats.ChecksFigures,
         PassFigures=stability.PassFigures,
