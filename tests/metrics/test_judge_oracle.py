@@ -8,6 +8,7 @@ from parts.described import summarise_stored
 from parts.judged_store import put_judged
 from parts.naive_judge import FORMS, NaiveJudge
 from parts.rich_run import put_rich
+from steelyard.errors import UsageError
 from steelyard.metrics.registry import metrics
 from steelyard.report.explain import data_of, explain_report, listed_figure
 from steelyard.store.sql import open_store
@@ -63,4 +64,19 @@ def test_every_one_of_them_is_explained_by_its_rows(tmp_path):
         figure = listed_figure(data, metric, names, run) if metric.listed else run[metric.filled(names)]
         assert (found.metric, found.figure) == (metric.filled(names), figure)
         assert found.contributing
+    store.close()
+
+
+def test_entries_of_lists_are_asked_for_by_number_or_all_at_once(tmp_path):
+    store = open_store(str(tmp_path / "runs.db"))
+    header = put_judged(store)
+    spent = {each.metric: each.figure.value for each in explain_report(store, header, "judge.spending.*")}
+    assert spent["judge.spending.calls"] == len(list(store.judgements(header.id)))
+    reasons = explain_report(store, header, "judge.why_failed.*")
+    assert [each.figure.value for each in reasons] == list(
+        summarise_stored(store, header.id, header.suite).judge.why_failed.values()
+    )
+    for name in ("judge.why_failed.99", "judge.spending.time"):
+        with pytest.raises(UsageError, match="this run has no such figure"):
+            explain_report(store, header, name)
     store.close()

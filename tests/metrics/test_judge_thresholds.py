@@ -179,3 +179,16 @@ def test_the_gates_of_a_suite_on_its_judge_decide_its_runs(tmp_path):
     }
     stored = json.loads(invoke("gate", "LAST", "--gate", "judge.failed <= 1 %", "--json", "--store", store))["gates"]
     assert [(each["verdict"], each["value"]["n"]) for each in stored] == [("PASS", 4)]
+
+
+def test_a_criterion_on_the_judge_is_of_the_whole_run_and_not_asked_of_each_variant(tmp_path):
+    criteria = {"usable": {"pass": "judge.failed <= 5 %"}, "good": {"pass": "pass_rate >= 40 %"}}
+    variants = {"tone": ["plain", "polite"]}
+    path = write_judged(tmp_path / "my", n=4, suite={"gates": [], "criteria": criteria, "variants": variants})
+    answers = [json.loads(line) for line in (tmp_path / "my" / "answers.jsonl").read_text().splitlines()]
+    rows = [json.dumps(row | {"variant": name}) + "\n" for name in variants["tone"] for row in answers]
+    (tmp_path / "my" / "answers.jsonl").write_text("".join(rows))
+    report = json.loads(invoke("run", path, "--json", "--store", str(tmp_path / "runs.db")))
+    assert [gate["verdict"] for gate in report["gates"]] == ["PASS", "PASS"]
+    each = [(item["variant"], [gate["name"] for gate in item["criteria"]]) for item in report["by_variant"]]
+    assert each == [("plain", ["good"]), ("polite", ["good"])]

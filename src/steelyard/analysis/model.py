@@ -7,14 +7,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from steelyard.frozen import frozen
+from steelyard.metrics.expressions import FEWEST_LABELS
 from steelyard.metrics.figures import Figures, Slice
 from steelyard.records import Outcome
+from steelyard.stats.intervals import Estimate
 from steelyard.wording import counted
 
 if TYPE_CHECKING:
     from steelyard.analysis.calibration import ConfidenceTexts
     from steelyard.analysis.findings import ConfusionFigure
-    from steelyard.analysis.judge.labels import JudgeCheck
     from steelyard.analysis.latency import LatencyFigures
     from steelyard.analysis.repeats import ChecksFigures
     from steelyard.analysis.stability import PassFigures, StabilityFigures
@@ -153,6 +154,50 @@ class JudgeFigures:
     """Dimensions in which every text got the same score, but for those in which the suite expects it."""
     usual: dict[str, UsualScore] = field(default_factory=dict, metadata={"hidden": True})
     """By dimension with a score, what tells whether the judge is constant."""
+
+
+@frozen
+class CorrectedRate:
+    """What the pass rate would be, were the judge's errors those that the labeled part shows."""
+
+    rate: Estimate
+    """By the method below, inside 0..1; n/a when it cannot be computed."""
+    reported: Estimate
+    sensitivity: Estimate
+    """Of the texts that pass by their labels, the share that the judge passes."""
+    specificity: Estimate
+    """Of the texts that do not pass by their labels, the share that the judge does not pass."""
+    message: str = ""
+    """Why there is no corrected rate; "" when there is one."""
+    method: str = ""
+    """`prediction-powered`, `labels alone` or `post-stratified`; "" when there is no corrected rate."""
+    why: str = ""
+    """Why it was that method."""
+    labels: Estimate = field(default_factory=lambda: Estimate(None, 0))
+    """The share of the labeled texts that pass by their labels; no interval where they are not a random sample."""
+
+
+@frozen
+class JudgeCheck:
+    """How far the labels of a run tell what its judge is worth."""
+
+    n_labelled: int
+    """Judged texts with labels."""
+    n_labelled_otherwise: int
+    """Judged texts whose case has labels of another text, or that do not say of which."""
+    corrected: CorrectedRate
+    not_random: str = ""
+    """Why the labels show nothing of the unlabeled texts; "" when they are of a random sample, or of all texts."""
+
+    @property
+    def enough(self) -> bool:
+        """Whether the judge counts as checked."""
+        return self.n_labelled >= FEWEST_LABELS and not self.not_random
+
+    @property
+    def chosen_texts(self) -> bool:
+        """Whether there are enough labels, but not of a random sample."""
+        return self.n_labelled >= FEWEST_LABELS and bool(self.not_random)
 
 
 @frozen

@@ -117,13 +117,11 @@ def _read(stored: StoredSummary) -> Summary | None:
 def _know_every_part() -> None:
     """The types of the lists that few summaries have, which their own modules define."""
     from steelyard.analysis import calibration, findings, latency, repeats, stability
-    from steelyard.analysis.judge import labels
     from steelyard.store import codec
 
     codec.KNOWN.update(
         ConfidenceTexts=calibration.ConfidenceTexts,
         ConfusionFigure=findings.ConfusionFigure,
-        JudgeCheck=labels.JudgeCheck,
         LatencyFigures=latency.LatencyFigures,
         ChecksFigures=repeats.ChecksFigures,
         PassFigures=stability.PassFigures,

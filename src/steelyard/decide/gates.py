@@ -158,7 +158,7 @@ class Scope:
     def slices(self, gate: Gate) -> list[Slice]:
         """The slices a gate speaks of, as far as this scope has them."""
         if gate.factor is None:
-            return [self.part]
+            return [] if self.is_variant and not gate.of.sliced else [self.part]
         available = [self.part] if self.is_variant else self.summary.slices.get(gate.factor, [])
         return [item for item in available if item.factor == gate.factor and gate.slice in (EVERY, item.name)]
 

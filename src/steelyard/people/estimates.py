@@ -23,7 +23,8 @@ from steelyard.analysis.judge.corrected import (
     labelled_rate,
     read_labels,
 )
-from steelyard.analysis.judge.model import PREDICTION_POWERED, CorrectedRate
+from steelyard.analysis.judge.model import PREDICTION_POWERED
+from steelyard.analysis.model import CorrectedRate
 from steelyard.frozen import frozen
 from steelyard.metrics.run_data import RunData
 from steelyard.people.agreement import FEWEST_IN_SLICE, judge_figures

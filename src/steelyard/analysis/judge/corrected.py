@@ -14,7 +14,6 @@ from dataclasses import field, replace
 import numpy as np
 
 from steelyard.analysis.judge.labels import (
-    JudgeCheck,
     SampleKey,
     as_number,
     judged_texts,
@@ -22,8 +21,9 @@ from steelyard.analysis.judge.labels import (
     labels_by_case,
     why_labels_cannot_tell,
 )
-from steelyard.analysis.judge.model import CorrectedRate, corrected_pass_rate, without_rate
+from steelyard.analysis.judge.model import corrected_pass_rate, without_rate
 from steelyard.analysis.judge.rubric import DescribedRubric, Labels, described_rubric
+from steelyard.analysis.model import CorrectedRate, JudgeCheck
 from steelyard.frozen import frozen
 from steelyard.metrics.run_data import LabelledPasses, RunData
 from steelyard.stats.arrays import Array

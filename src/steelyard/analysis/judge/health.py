@@ -13,7 +13,6 @@ from steelyard.analysis.judge.model import (
     ALWAYS_TOGETHER,
     LABELS_FOR_INFLATION,
     MOST_LISTED,
-    CorrectedRate,
     DimensionHealth,
     Disagreement,
     FlagCounts,
@@ -24,7 +23,7 @@ from steelyard.analysis.judge.model import (
     is_inflated,
 )
 from steelyard.analysis.judge.votes import Range, Votes, votes_in
-from steelyard.analysis.model import JudgeFigures, UsualScore
+from steelyard.analysis.model import CorrectedRate, JudgeFigures, UsualScore
 from steelyard.metrics.figures import Slice, row_figures_of
 from steelyard.metrics.run_data import RunData
 from steelyard.records import Mode

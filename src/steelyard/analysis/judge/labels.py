@@ -8,11 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from steelyard.analysis.judge.model import CorrectedRate
 from steelyard.analysis.judge.rubric import DescribedRubric, Labels
 from steelyard.errors import UsageError
-from steelyard.frozen import frozen
-from steelyard.metrics.expressions import FEWEST_LABELS
 from steelyard.records import Sample
 from steelyard.scoring.extract import extract_json
 from steelyard.store.base import JudgedSample
@@ -22,29 +19,6 @@ from steelyard.suite.labels import labels_of
 
 SampleKey = tuple[str, str, int]
 """Case, variant and repeat of a sample."""
-
-
-@frozen
-class JudgeCheck:
-    """How far the labels of a run tell what its judge is worth."""
-
-    n_labelled: int
-    """Judged texts with labels."""
-    n_labelled_otherwise: int
-    """Judged texts whose case has labels of another text, or that do not say of which."""
-    corrected: CorrectedRate
-    not_random: str = ""
-    """Why the labels show nothing of the unlabeled texts; "" when they are of a random sample, or of all texts."""
-
-    @property
-    def enough(self) -> bool:
-        """Whether the judge counts as checked."""
-        return self.n_labelled >= FEWEST_LABELS and not self.not_random
-
-    @property
-    def chosen_texts(self) -> bool:
-        """Whether there are enough labels, but not of a random sample."""
-        return self.n_labelled >= FEWEST_LABELS and bool(self.not_random)
 
 
 def labelled_otherwise(n: int, texts: Sequence[str] = ()) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 
-from steelyard.analysis.model import Rebuttal
+from steelyard.analysis.model import CorrectedRate, Rebuttal
 from steelyard.frozen import frozen
 from steelyard.metrics.figures import Slice
 from steelyard.records import Mode
@@ -69,27 +69,6 @@ def _kappa(first: Array, second: Array, case: Array) -> Estimate:
 # The pass rate that a judge reports, corrected by what the labelled part shows.
 
 PREDICTION_POWERED, LABELS_ALONE = "prediction-powered", "labels alone"
-
-
-@frozen
-class CorrectedRate:
-    """What the pass rate would be, were the judge's errors those that the labeled part shows."""
-
-    rate: Estimate
-    """By the method below, inside 0..1; n/a when it cannot be computed."""
-    reported: Estimate
-    sensitivity: Estimate
-    """Of the texts that pass by their labels, the share that the judge passes."""
-    specificity: Estimate
-    """Of the texts that do not pass by their labels, the share that the judge does not pass."""
-    message: str = ""
-    """Why there is no corrected rate; "" when there is one."""
-    method: str = ""
-    """`prediction-powered`, `labels alone` or `post-stratified`; "" when there is no corrected rate."""
-    why: str = ""
-    """Why it was that method."""
-    labels: Estimate = field(default_factory=lambda: Estimate(None, 0))
-    """The share of the labeled texts that pass by their labels; no interval where they are not a random sample."""
 
 
 def corrected_pass_rate(

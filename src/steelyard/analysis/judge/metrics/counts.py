@@ -10,7 +10,6 @@ import numpy as np
 from steelyard.analysis.judge.define import judge_metric, rows_of, share_of_texts
 from steelyard.analysis.judge.reasons import excluded_texts, silent_texts
 from steelyard.analysis.judge.votes import Votes, text_rows, vote_rows, votes_in
-from steelyard.errors import UsageError
 from steelyard.metrics.kinds import Aggregate
 from steelyard.metrics.registry import Contribute, Contributions, Names
 from steelyard.metrics.run_data import RunData, Thing
@@ -92,10 +91,7 @@ def _of_reason(
     """The texts whose judgement has the reason of a number."""
 
     def rows(data: RunData, names: Names) -> Contributions:
-        every, number = list(reasons(votes_in(data))), names[0]
-        if not number.isdecimal() or not 0 < int(number) <= len(every):
-            raise UsageError(f"there is no reason {number}: the report has {len(every)}")
-        return texts(data, every[int(number) - 1])
+        return texts(data, list(reasons(votes_in(data)))[int(names[0]) - 1])
 
     return rows
 
@@ -125,9 +121,6 @@ _SPENT = [part.name for part in fields(Spending)]
 
 
 def _spent(data: RunData, names: Names) -> Contributions:
-    if names[0] not in _SPENT:
-        raise UsageError(f"judging did not take {names[0]!r}; there are: {', '.join(_SPENT)}")
-
     def things(sample: Sample, _: str) -> Iterator[Thing]:
         for call in sample.judgement.calls if sample.judgement is not None else ():
             spending = Spending()
