@@ -196,7 +196,7 @@ def test_the_judge_is_checked_now_or_in_a_stored_run(tmp_path, monkeypatch):
     path = write_judged(tmp_path / "my", health=["agreement.clarity.exact >= 90 %"])
     card = steelyard.judge_check(path)
     stored = steelyard.load_run("LAST")
-    assert card.result.health.n_texts == 4
+    assert card.result.health["texts"].value == 4
     # All 4 agree, and 4 are too few for 90 %.
     assert (card.verdict, card.exit_code) == ("AMBIGUOUS", 4)
     again = steelyard.judge_check(path, stored)
