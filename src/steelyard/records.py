@@ -743,8 +743,8 @@ class RunFacts:
     anchors: Mapping[str, Anchors] = field(default_factory=dict)
     against: BaselineGates | None = None
     asked_by: Mapping[str, Any] | None = field(default=None, metadata={"hidden": True})
-    """The target's settings and the variants, without secrets (`targets/base.py`): with a case they give the request as
-    sent, and with another run what differs between the targets."""
+    """The target's settings and the variants, without secrets (`targets/stored_request.py`): with a case they give the
+    request as sent, and with another run what differs between the targets."""
     target_name: str = ""
     """What the suite calls the target; "" where it gives no name. No part of the signature: it changes no answer."""
     prices: Mapping[str, Any] = field(default_factory=dict)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
 from math import isfinite
 from typing import Any, TypeVar
@@ -57,6 +57,8 @@ Layout = tuple[tuple[str, float, tuple[str, ...]], ...]
 """Names and weights of a sample's scores, each with the names of its counts; stored once a run, not once a sample."""
 Layouts = dict[Layout, int]
 _Content = TypeVar("_Content")
+_Element = TypeVar("_Element")
+_Position = TypeVar("_Position")
 
 SAMPLE_COLUMNS = (
     *("run", "seq", "case_id", "variant", "repeat", "case_hash", "call_run", "outcome", "score", "passed", "band"),
@@ -418,6 +420,17 @@ _CASES = """
 SELECT content FROM cases WHERE id BETWEEN ? AND ?
 AND (id, hash) IN (SELECT case_id, case_hash FROM samples WHERE run = ? AND case_id BETWEEN ? AND ?) ORDER BY id, hash
 """
+
+
+def pages_of(
+    read: Callable[[_Position], tuple[list[_Element], _Position]], start: _Position
+) -> Iterator[list[_Element]]:
+    """Every page of what `read` gives after a position, with the last position of the page; the first is after
+    `start`."""
+    page, position = read(start)
+    while page:
+        yield page
+        page, position = read(position)
 
 
 def page_after(session: Session, run: int, seq: int, *, answers: bool = True) -> tuple[list[tuple[Sample, Case]], int]:

@@ -13,7 +13,7 @@ import re
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -23,7 +23,7 @@ from steelyard.errors import SnapshotError, StoreError
 from steelyard.records import RunHeader, RunState, Sample
 from steelyard.store.codec import Schema, decode, encode, schemas_of, to_json, to_stored
 from steelyard.store.databases import Duplicate, Session, in_pieces
-from steelyard.store.samples import Layouts, case_row, cases_after, keep_cases, keep_samples, page_after
+from steelyard.store.samples import Layouts, case_row, cases_after, keep_cases, keep_samples, page_after, pages_of
 from steelyard.store.sql import RUN_COLUMNS, UPDATE_RUN, SqlStore, find_run, median_latency, run_row
 from steelyard.suite.case import Case
 from steelyard.suite.readers import BrokenJson, JsonCursor
@@ -145,18 +145,12 @@ def _written(record: Any, digest: ContentDigest) -> str:
 
 
 def _cases(session: Session, run: int) -> Iterator[Any]:
-    page, case_id = cases_after(session, run, None)
-    while page:
-        yield from map(json.loads, page)
-        page, case_id = cases_after(session, run, case_id)
+    pages = pages_of(partial(cases_after, session, run), None)
+    return (json.loads(case) for page in pages for case in page)
 
 
 def _samples(session: Session, run: int) -> Iterator[Any]:
-    page, seq = page_after(session, run, -1)
-    while page:
-        for sample, _case in page:
-            yield encode(sample)
-        page, seq = page_after(session, run, seq)
+    return (encode(sample) for page in pages_of(partial(page_after, session, run), -1) for sample, _case in page)
 
 
 def _number(session: Session, header: RunHeader) -> int:

@@ -58,6 +58,7 @@ from steelyard.store.samples import (
     keep_rescored,
     keep_samples,
     page_after,
+    pages_of,
     results_by_key,
     samples_at,
     timed,
@@ -383,12 +384,8 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
     def _pages(
         self, read: Callable[[Session, int, _Place], tuple[list[_Result], _Place]], run: int, place: _Place
     ) -> Iterator[list[_Result]]:
-        while True:
-            page, place = self._read(read, run, place)
-            if not page:
-                self._read(self._refuse_deleted, run)
-                return
-            yield page
+        yield from pages_of(lambda last: self._read(read, run, last), place)
+        self._read(self._refuse_deleted, run)
 
     def positions(self, run_id: str, n: int) -> np.ndarray:
         """The places in the plan of a run's n samples, in the order of `columns`."""
