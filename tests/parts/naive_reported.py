@@ -274,7 +274,7 @@ def all_patterns(run):
 def _(run, at, pattern):
     found = all_patterns(run)
     if pattern == "patterns":
-        return len(found), len(found)
+        return len(found), len(run.loud())
     seen, bad = next(each for words, each in found.items() if at.item.sentence.startswith(words))
     cases = len({each.case_id for each in bad})
     return {"cases": (cases, cases), "n": (len(seen), len(seen))}.get(pattern.rpartition(".")[2], (len(bad), len(seen)))

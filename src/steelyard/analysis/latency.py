@@ -499,8 +499,14 @@ def _if_called(data: RunData) -> list[Names]:
     return [()] if _called(data.table).any() else []
 
 
+def _timed(data: RunData) -> set[str]:
+    """The times that a run knows of any call."""
+    names = ("first_byte", *_OF_STREAMS, "queued")
+    return {name for name in names if not np.isnan(_times_of(data.table, name)[0]).all()}
+
+
 def _if_timed(name: str) -> Callable[[RunData], list[Names]]:
-    return lambda data: [] if np.isnan(_times_of(data.table, name)[0]).all() else [()]
+    return lambda data: [()] if name in data.once(_timed) else []
 
 
 def _called_cases(data: RunData) -> list[Names]:

@@ -178,8 +178,9 @@ def _listed(data: RunData) -> list[Names]:
 
 
 def _n_patterns(data: RunData, _: Names) -> Estimate:
-    n = len(data.once(_all_troubles))
-    return Estimate(float(n), n)
+    n = int(data.table.conclusive.sum())
+    missing = data.table.n + data.absent - n
+    return Estimate(float(len(data.once(_all_troubles))) if n else None, n, missing)
 
 
 def _every_pattern(data: RunData, _: Names) -> Contributions:
@@ -241,7 +242,6 @@ register(
         figure=_n_patterns,
         listed=False,
         all_names=None,
-        of="patterns",
-        stands_on="patterns",
+        stands_on="conclusive samples",
     )
 )

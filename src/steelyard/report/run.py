@@ -129,7 +129,7 @@ def data(report: Report) -> dict[str, Any]:
         "warnings": encode(run.judge_warnings(report)),
         "passing": summary.passing or None,
         "codes": findings.codes_data(report),
-        "first_failures": summary.overall.counts("first_failures.<kind>"),
+        "first_failures": encode(summary.overall.counts("first_failures.<kind>")),
         "charts": encode(charts_of(summary, report.header)),
         "n_shown": len(report.details),
         **picked(report, "failure_causes", "why_inconclusive", "worst", "slowest", "n_samples"),
