@@ -128,7 +128,7 @@ def _unguarded(store: Any, session: Any) -> None:
 
 def _ended(store: Any, header: Any) -> tuple[Any, Any]:
     """The header of the run as it ends, and its summary as it is stored."""
-    from steelyard.analysis.stored import basis_of, stored_form
+    from steelyard.analysis.stored import stored_form
     from steelyard.analysis.summary import summarise_stored
     from steelyard.decide.verdict import decide
     from steelyard.records import RunState
@@ -137,7 +137,7 @@ def _ended(store: Any, header: Any) -> tuple[Any, Any]:
     verdict = decide(summary, header.description).verdict
     ended = header.created_at + 3_600
     header = replace(header, state=RunState.ENDED, ended_at=ended, verdict=verdict)
-    return header, stored_form(summary, basis_of(store, header))
+    return header, stored_form(store, header.id, summary)
 
 
 _SAMPLES = (

@@ -7,7 +7,7 @@ keeps it. There is no `__post_init__`.
 
 The standard library compiles six methods for every class: a fifth of the CPU of a short run, which imports three
 hundred classes and makes objects of few of them. Here `__init__` alone is compiled, when the first object is made, and
-the other methods are the same functions for all classes. Measured in `docs/design/0016-classes.md`.
+the other methods are the same functions for all classes. Measured in `docs/design/0015-classes.md`.
 """
 
 from __future__ import annotations

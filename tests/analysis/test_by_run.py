@@ -16,7 +16,7 @@ from steelyard.analysis.compare.against import Against
 from steelyard.analysis.compare.compare import compare
 from steelyard.analysis.compare.model import Moved
 from steelyard.analysis.compare.unpaired import difference_of_runs
-from steelyard.analysis.stored import basis_of, stored_form
+from steelyard.analysis.stored import stored_form
 from steelyard.decide.relative_gates import relative_results
 from steelyard.metrics.expressions import parse_gate
 from steelyard.records import Load, RunFacts, RunState, TargetFacts, Verdict
@@ -110,7 +110,7 @@ def stored(store, name, seconds, *, system="", signed=None, **more):
         part = a_slice("", "", 12, average=figure, median=figure, pass_rate=figure, latency=points, cost_total=cost)
         header = replace(run.header, target=TargetFacts({"kind": "http"}))
         store.create_run(replace(header, state=RunState.RUNNING))
-        store.update_run(header, stored_form(a_summary("", part), basis_of(store, header)))
+        store.update_run(header, stored_form(store, header.id, a_summary("", part)))
     return replace(run, header=header, store=store)
 
 

@@ -40,10 +40,10 @@ def result_of(text: str, health: JudgeHealth | None = None) -> GateResult:
     return found
 
 
-@for_every("metric", sorted(name for name, item in gate_metrics(judged=True).items() if item.of_judge))
+@for_every("metric", sorted(name for name, item in gate_metrics(["judge"]).items() if item.of_judge))
 def test_every_figure_that_a_suite_may_ask_for_exists(metric: str) -> None:
     name = metric.replace("<flag>", "harm").replace("<dimension>", "tone")
-    asked = gate_metrics(judged=True)[metric].needs in ("check", "must_answer")
+    asked = gate_metrics(["judge"])[metric].needs in ("check", "must_answer")
     assert (name in made().figures) is not asked
     assert isinstance(made().figures[name], Estimate)
 

@@ -20,7 +20,7 @@ from steelyard.errors import SteelyardError
 from steelyard.judge_checks.build import JudgeCard
 from steelyard.metrics.expressions import short_name
 from steelyard.metrics.reference import spelled
-from steelyard.metrics.registry import gate_metrics, metrics
+from steelyard.metrics.registry import FAMILIES, gate_metrics, metrics
 from steelyard.records import Sample, Verdict
 from steelyard.report.verdicts import INTERRUPTED, exit_code
 from steelyard.results.gates import GateCheck
@@ -140,7 +140,7 @@ def targets_not_documented(text: str) -> set[str]:
 
 
 def metrics_not_documented(text: str) -> set[str]:
-    return {name for metric in metrics(judged=True).values() if (name := spelled(metric))} - in_code(first_cells(text))
+    return {name for metric in metrics(FAMILIES).values() if (name := spelled(metric))} - in_code(first_cells(text))
 
 
 PARTS = {
@@ -182,7 +182,7 @@ def checks_not_documented(text: str) -> set[str]:
 
 
 def health_figures_not_documented(text: str) -> set[str]:
-    names = {short_name(name) for name, metric in gate_metrics(judged=True).items() if metric.of_judge}
+    names = {short_name(name) for name, metric in gate_metrics(FAMILIES).items() if metric.of_judge}
     return names - in_code(first_cells(section(text, "judge")))
 
 

@@ -13,7 +13,7 @@ from steelyard.metrics.registry import metrics
 from steelyard.report.explain import data_of, explain_report, listed_figure
 from steelyard.store.sql import open_store
 
-OF_JUDGE = {name: metric for name, metric in metrics(judged=True).items() if metric.of_judge}
+OF_JUDGE = {name: metric for name, metric in metrics(["judge"]).items() if metric.of_judge}
 
 
 def disagreeing(store, header):

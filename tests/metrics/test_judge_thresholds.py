@@ -31,7 +31,7 @@ JUDGE = JudgeModel.model_construct(
     must_answer=MustAnswer(place="answers", findings=("CODE",)),
     check="rules:check",
 )
-NAMES = [short_name(name) for name, metric in gate_metrics(judged=True).items() if metric.of_judge]
+NAMES = [short_name(name) for name, metric in gate_metrics(["judge"]).items() if metric.of_judge]
 
 
 def read(text):

@@ -136,8 +136,8 @@ def test_a_metric_of_a_new_kind_is_added_in_one_place(store, tmp_path, registere
         and each.call_result.tokens_out is not None
     ]
     expected = sum(tokens for tokens, _ in known) / sum(seconds for _, seconds in known)
-    assert report["figures"]["pace"]["value"] == pytest.approx(expected)
-    assert explained["n_contributing"] == len(known) == report["figures"]["pace"]["n"]
+    assert report["pace"]["value"] == pytest.approx(expected)
+    assert explained["n_contributing"] == len(known) == report["pace"]["n"]
     assert explained["excluded"][0]["why"] == "no time, or no tokens, were reported"
     assert (gate.metric, gate.verdict) == ("pace", Verdict.PASS)
     assert change[0].a.value is not None
@@ -159,7 +159,7 @@ def geometric():
 
 @pytest.fixture
 def long_reasons():
-    metrics(judged=True)
+    metrics(["judge"])
     run_as_written("long_reasons")
     yield
     unregister("judge.long_reasons")

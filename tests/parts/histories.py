@@ -8,7 +8,7 @@ from typing import Any
 from parts.headers import run_header
 from parts.slices import a_slice, a_summary
 from steelyard.analysis.model import Summary
-from steelyard.analysis.stored import basis_of, stored_form
+from steelyard.analysis.stored import stored_form
 from steelyard.records import RunHeader, RunState, Verdict
 from steelyard.stats.intervals import Estimate
 
@@ -102,7 +102,7 @@ def made_run(number: int, average: float = 0.85, **changes: Any) -> RunHeader:
 def keep(store: Any, run: RunHeader) -> None:
     """Put a run of `made_run` into a store, with its figures."""
     store.create_run(run)
-    store.keep_summary(run.id, stored_form(_SUMMARIES[run.id], basis_of(store, run)))
+    store.keep_summary(run.id, stored_form(store, run.id, _SUMMARIES[run.id]))
 
 
 _SUMMARIES: dict[str, Summary] = {}
@@ -115,10 +115,10 @@ class StoredFigures:
     people = SimpleNamespace(said_of=lambda run_id: "")
 
     def summary(self, run_id: str) -> Any:
-        return stored_form(_SUMMARIES[run_id], self.summary_bases([run_id])[run_id])
+        return stored_form(self, run_id, _SUMMARIES[run_id])
 
     def summary_bases(self, run_ids: Any) -> dict[str, str]:
-        return {run_id: basis_of(self, SimpleNamespace(id=run_id)) for run_id in run_ids}
+        return {run_id: self.summary(run_id).basis for run_id in run_ids}
 
     def figures(self, run_ids: Any, names: Any = None, factors: Any = ("",)) -> Any:
         return {

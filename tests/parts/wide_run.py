@@ -8,7 +8,7 @@ from typing import Any
 from parts.mixed_run import put_ended
 from parts.rich_run import RICH
 from parts.stored import case, sample
-from steelyard.analysis.stored import basis_of, stored_form
+from steelyard.analysis.stored import stored_form
 from steelyard.analysis.summary import summarise_stored
 from steelyard.records import CallResult, Finding, RunHeader, Score, Signature, TargetFacts, Verdict
 from steelyard.stats.intervals import Estimate
@@ -108,5 +108,5 @@ def put_wide(store: Store, number: int = 1) -> RunHeader:
     large = Estimate(0.6543, 199_235, 765, 0.6522, 0.6564)
     rows = [Figure(SliceKey(), name, Kind(name), large) for name in ("average", "median", "pass_rate")]
     wide = replace(summary, figures=summary.figures.replaced(rows))
-    store.keep_summary(header.id, stored_form(wide, basis_of(store, header)))
+    store.keep_summary(header.id, stored_form(store, header.id, wide))
     return header

@@ -158,7 +158,9 @@ def test_it_is_explained(folder):
     invoke("run", "suite.yaml")
     label(folder, split(12, 16, 0, 14), PRECISION)
     data = json.loads(invoke("report", "LAST", "--explain", "pass_rate.corrected", "--json"))["explained"][0]
-    assert data["figure"]["value"] == pytest.approx(data["inputs"]["passed"] / data["inputs"]["n"])
+    # 12 of the 16 labeled texts that it passes pass by their labels, and none of the 14 that it does not.
+    assert (data["inputs"]["passed"], data["inputs"]["n"]) == (N_RIGHT, N)
+    assert data["figure"]["value"] == pytest.approx(N_RIGHT / N * 12 / 16 + (N - N_RIGHT) / N * 0 / 14)
     noted = {item["why"]: item["count"] for item in data["noted"]}
     assert noted == {"labelled: passes": 12, "labelled: does not pass": 18}
 

@@ -15,7 +15,7 @@ from parts.views import to_json
 from steelyard.analysis.stored import summary_of
 from steelyard.errors import UsageError
 from steelyard.metrics.expressions import asked_metric, split_sides
-from steelyard.metrics.registry import metrics
+from steelyard.metrics.registry import FAMILIES, metrics
 from steelyard.metrics.table import MISSING
 from steelyard.records import RunState
 from steelyard.report.build import build_report
@@ -79,7 +79,7 @@ def rows(stored):
 @pytest.fixture(scope="module")
 def every(report, rows):
     """Every figure of the run with what it is spelled as: its metric, its names and its slice."""
-    found = every_figure(rows, report.summary, metrics(judged=True))
+    found = every_figure(rows, report.summary, metrics(FAMILIES))
     return {
         spelled(((part.factor, part.name) if part.factor else ()) + metric.steps(names)): (metric, names, part)
         for metric, names, part in found
@@ -167,7 +167,7 @@ def test_a_run_without_samples_has_names_and_nothing_behind_them(stored):
     empty = replace(header, id="empty-1", suite=RICH | {"n_planned": 5}, state=RunState.RUNNING, created_at=2.0)
     store.create_run(empty)
     data, summary = data_of(store, empty), summary_of(store, empty)
-    found = {spelled(metric.steps(names)) for metric, names, _ in every_figure(data, summary, metrics(judged=True))}
+    found = {spelled(metric.steps(names)) for metric, names, _ in every_figure(data, summary, metrics(FAMILIES))}
     assert {"average", "samples", "outcomes.planned"} <= found
     (planned,) = explain_report(store, empty, "outcomes.planned")
     assert (planned.figure.value, planned.contributing) == (5.0, ())

@@ -14,7 +14,7 @@ from parts.recomputed import differing
 from parts.rich_run import put_rich
 from steelyard.analysis.stored import summary_of
 from steelyard.errors import UsageError
-from steelyard.metrics.registry import metrics
+from steelyard.metrics.registry import FAMILIES, metrics
 from steelyard.report.explain import data_of, explain_report
 from steelyard.store.sql import open_store
 
@@ -32,7 +32,7 @@ def stored(tmp_path_factory):
 
 def test_every_figure_of_a_run_and_of_its_slices_is_what_its_rows_come_to(stored):
     store, header, _ = stored
-    wrong, n = differing(data_of(store, header), summary_of(store, header), metrics(judged=True))
+    wrong, n = differing(data_of(store, header), summary_of(store, header), metrics(FAMILIES))
     assert wrong == []
     assert n > 2_500
 
@@ -41,7 +41,7 @@ def test_every_figure_of_a_run_and_of_its_slices_is_what_its_rows_come_to(stored
 def test_every_figure_of_runs_with_everything_is_what_its_rows_come_to(tmp_path, put):
     store = open_store(str(tmp_path / "more.db"))
     header = put(store)
-    wrong, n = differing(data_of(store, header), summary_of(store, header), metrics(judged=True))
+    wrong, n = differing(data_of(store, header), summary_of(store, header), metrics(FAMILIES))
     assert wrong == []
     assert n > 100
     store.close()

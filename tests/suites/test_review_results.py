@@ -7,10 +7,13 @@ import pytest
 
 from parts.command import invoke
 from parts.reports import header
+from parts.slices import a_slice, a_summary
 from steelyard import UsageError, load_suite
+from steelyard.analysis.repeats import CellChecks, CheckOfCell, ChecksFigures
 from steelyard.analysis.stored import summary_of
 from steelyard.exchange.imports import export_foreign, import_foreign
 from steelyard.records import CheckState, Outcome, Verdict
+from steelyard.stats.intervals import Estimate
 from steelyard.store.sql import open_store
 from steelyard.suites.review.results import Format
 from steelyard.suites.review.results import results_document as document_of
@@ -293,10 +296,11 @@ def test_the_command_says_what_the_file_does_not_hold(tmp_path, monkeypatch):
 
 
 def test_cases_that_were_never_asked_stay_in_the_denominator_of_a_results_file():
-    one = {"name": "observation_count", "holds": True, "detail": "", "passed": 1, "failed": 0, "not_run": 0}
-    asked = {"case_id": "case_01", "variant": "", "holds": True, "checks": [one]}
-    checks = {"cells": [asked], "cells_passed": 1, "n_cells": 3, "cells_undecided": 2, "cells_unknown": 2}
-    run = header(summary={"checks": checks}, suite={"repeats": 1}, verdict=None, id="r")
-    results = document_of(run, ())
+    one = CheckOfCell("observation_count", passed=1, failed=0, not_run=0, required_repeats="all", holds=True)
+    asked = CellChecks("case_01", "", (one,), holds=True, clean=1, decided=1)
+    nothing = Estimate(None, 0)
+    checks = ChecksFigures(1, 0, 2, 1, 0, 2, nothing, nothing, (), cells=(asked,), n_cells=3, cells_unknown=2)
+    run = header(suite={"repeats": 1}, verdict=None, id="r")
+    results = document_of(run, a_summary("", a_slice("", "", 3), checks=checks), ())
     assert (results["expectations_passed"], results["expectations_total"]) == (1, 3)
     assert results["expectations_undecided"] == 2

@@ -138,7 +138,13 @@ def test_what_stands_behind_a_figure_is_scored_by_the_truth_that_the_figure_is(b
     gated(bench, longer, ["wrong"] * N, code=1)
     for metric in ("pass_rate", "score.name.points", "findings.NAME"):
         found = json.loads(invoke("compare", "@release", "LAST", "--explain", metric, "--json", code=1))
-        assert {each["agrees"] for each in found["explained"]} == {True}, metric
+        (explained,) = found["explained"]
+        rows = explained["contributing"]
+        assert len(rows) == N, metric
+        for side in ("a", "b"):
+            # Of the truths as they are now, A meets 60 of 120 and B none.
+            assert sum(row[side] for row in rows) / N == pytest.approx(explained[side]["value"]), metric
+        assert abs(explained["difference"]["value"]) == pytest.approx(0.5), metric
 
 
 def test_a_word_in_the_question_hides_no_regression(bench):

@@ -329,9 +329,7 @@ def _habit(name: str, rule: JudgeDrift, evidence: AlertEvidence) -> tuple[_Habit
 
 
 def _share(evidence: AlertEvidence, header: RunHeader, name: str) -> Estimate:
-    judge = evidence.summary(header).judge
-    share: Estimate = Estimate(None, 0) if judge is None else getattr(judge, name)
-    return share
+    return evidence.summary(header).overall[f"judge.{name}"]
 
 
 def _judged(name: str, habit: _Habit, p: float | None, evidence: AlertEvidence) -> AlertReading:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from steelyard.errors import StoreError
 from steelyard.loading.own_metrics import load_metrics
 from steelyard.metrics.figures import PLANNED, Figures
-from steelyard.metrics.registry import CORRECTED, metrics
+from steelyard.metrics.registry import CORRECTED, FAMILIES, metrics
 from steelyard.records import RunHeader, RunState
 from steelyard.store.figures import StoredSummary
 from steelyard.suite.case import digest
@@ -30,14 +30,14 @@ def summary_of(store: Store, header: RunHeader) -> Summary:
     load_metrics(header)
     if header.state is not RunState.ENDED:
         return _computed(store, header)
-    basis, stored = basis_of(store, header), store.summary(header.id)
-    if stored is not None and stored.basis == basis:
+    stored = store.summary(header.id)
+    if stored is not None and is_current(store, header.id, stored.basis):
         summary = _read(stored)
         if summary is not None:
             return summary
     summary = _computed(store, header)
     with suppress(StoreError):  # whoever may not write reads it all the same
-        store.keep_summary(header.id, stored_form(summary, basis))
+        store.keep_summary(header.id, stored_form(store, header.id, summary))
     return summary
 
 
@@ -65,7 +65,7 @@ def figures_of(
     for header in headers:
         if header.state is not RunState.ENDED:
             continue
-        if header.id not in stored or (with_labels and bases[header.id] != basis_of(store, header)):
+        if header.id not in stored or (with_labels and not is_current(store, header.id, bases[header.id])):
             # A list shows runs without their suites, which the figures are made by.
             every = summary_of(store, store.run(header.id)).figures.rows()
             some = (
@@ -83,20 +83,27 @@ def _computed(store: Store, header: RunHeader) -> Summary:
     return summarise_stored(store, header.id, header.description, header=header)
 
 
-def basis_of(store: Store, header: RunHeader) -> str:
-    """What a summary is made of besides the samples: what people say of them, and the metrics that there are."""
+def is_current(store: Store, run_id: str, basis: str) -> bool:
+    """Whether a summary that was stored with this basis is still what the run comes to."""
+    families, _, _ = basis.partition(" ")
+    return basis == _basis(store, run_id, families.split("+"))
+
+
+def _basis(store: Store, run_id: str, families: Iterable[str]) -> str:
+    """What a summary is made of besides the samples: the metrics that there are, and what people say of the samples."""
+    known = [family for family in families if family in FAMILIES]
     # What a suite brings along is computed when its run ends: its code may have changed since, or be gone.
-    judged = header.description.judge is not None
-    names = sorted(name for name, item in metrics(judged=judged).items() if not item.own)
-    return f"{digest(names)} {store.people.said_of(header.id)}"
+    names = sorted(name for name, item in metrics(known).items() if not item.own)
+    return f"{'+'.join(known)} {digest(names)} {store.people.said_of(run_id)}"
 
 
-def stored_form(summary: Summary, basis: str = "") -> StoredSummary:
-    """A summary as a store keeps it."""
+def stored_form(store: Store, run_id: str, summary: Summary) -> StoredSummary:
+    """The summary of a run as a store keeps it."""
     from steelyard.store.codec import encode, to_json
 
     _know_every_part()
-    return StoredSummary(list(summary.figures.rows()), to_json(encode(summary)), basis)
+    families = [name for name, part in (("judge", summary.judge), ("confidence", summary.confidence)) if part]
+    return StoredSummary(list(summary.figures.rows()), to_json(encode(summary)), _basis(store, run_id, families))
 
 
 def _read(stored: StoredSummary) -> Summary | None:

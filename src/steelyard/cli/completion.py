@@ -57,9 +57,10 @@ def suites(context: click.Context, parameter: click.Parameter, typed: str) -> li
 
 def metrics(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:  # noqa: ARG001
     """The names of metrics."""
+    from steelyard.metrics.registry import FAMILIES
     from steelyard.metrics.registry import metrics as registered
 
-    return _beginning(typed, registered(judged=True))
+    return _beginning(typed, registered(FAMILIES))
 
 
 def _beginning(typed: str, names: Iterable[str]) -> list[CompletionItem]:

@@ -96,7 +96,7 @@ def row_figures(data: RunData) -> Iterator[Hit]:
 
     `all_names` of such a metric gives nothing for a run without such rows.
     """
-    for metric in metrics(judged=data.suite.judge is not None).values():
+    for metric in metrics(data.families).values():
         if metric.level in (Level.SAMPLE, Level.CELL) or metric.listed:
             continue
         if metric.figure is not None:

@@ -21,7 +21,18 @@ from dataclasses import field, replace
 from decimal import Decimal
 
 from steelyard.frozen import frozen
-from steelyard.metrics.registry import OF_JUDGE, Compared, Level, Metric, Names, find, gate_metrics, metric, same_but
+from steelyard.metrics.registry import (
+    FAMILIES,
+    OF_JUDGE,
+    Compared,
+    Level,
+    Metric,
+    Names,
+    find,
+    gate_metrics,
+    metric,
+    same_but,
+)
 from steelyard.suite.case import path_step
 from steelyard.suite.values import SLICED
 from steelyard.suite.yaml import listed, meant
@@ -243,7 +254,7 @@ def parse_gate(text: str, kind: str = "gate") -> Gate:
     hint = '; a name that holds a dot is quoted: tag."a.b".average' if factor else ""
     named = find(spelled)
     if named is None:
-        unknown = _no_metric(spelled, gate_metrics(judged=True))
+        unknown = _no_metric(spelled, gate_metrics(FAMILIES))
         if len(spelled) == 1 and not unknown.endswith("?"):
             hint = hint or "; a component's figures are named as score.<component>.average"
         raise ValueError(f"{label}: {unknown}{hint}")
@@ -308,7 +319,7 @@ def parse_metric(text: str, kind: str = "metric") -> Gate:
 
 def asked_metric(text: str, there: Iterable[str] | None = None) -> Gate:
     """The metric that a person asked for, alone or in a whole gate; the message lists what is `there`, usually all."""
-    listing = ", ".join(gate_metrics(judged=True) if there is None else there)
+    listing = ", ".join(gate_metrics(FAMILIES) if there is None else there)
     if not text.strip():
         raise ValueError(f"metric {text!r} is no name; there are: {listing}")
     try:
@@ -358,7 +369,7 @@ def parse_judge_threshold(text: str) -> Gate:
         raise ValueError(f"{label}: {rest.strip()!r} is not a number; after {sign} write for instance 0.6, 10 %")
     named = find([OF_JUDGE[:-1], *names])
     if named is None:
-        every = [item for item in gate_metrics(judged=True).values() if item.of_judge]
+        every = [item for item in gate_metrics(FAMILIES).values() if item.of_judge]
         there = [short_name(item.name) for item in sorted(every, key=lambda item: item.level is not Level.LABEL)]
         raise ValueError(f"{label}: {_no_metric(names, there)}; metrics of a judge are: {listed(there)}")
     on, filled = named

@@ -16,7 +16,7 @@ from steelyard.stats.arrays import Array, tally, translated
 def _labels(data: RunData) -> Labels:
     """The outcomes that occur."""
     table = data.table
-    present = np.unique(table.outcome)
+    present = np.flatnonzero(tally(table.outcome, len(table.outcomes)))
     return Labels(
         [table.outcomes[code] for code in present.tolist()],
         None,

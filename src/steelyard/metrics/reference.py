@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from steelyard.metrics.registry import Level, Metric, gate_metrics, metrics
+from steelyard.metrics.registry import FAMILIES, Level, Metric, gate_metrics, metrics
 
 _MARKS = re.compile(r"(<!-- (metrics|reported): begin -->\n).*?(<!-- \2: end -->)", re.S)
 _UNITS = {"s": "seconds", "cost": "the suite's currency"}
@@ -29,7 +29,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def table() -> str:
     """Every metric of the product that a gate can name, one line each."""
     head = ("metric", "what it is", "unit", "better", "formula", "counted over")
-    return _table(head, (_row(metric) for metric in gate_metrics(judged=True).values() if not metric.own))
+    return _table(head, (_row(metric) for metric in gate_metrics(FAMILIES).values() if not metric.own))
 
 
 def _row(metric: Metric) -> Sequence[str]:
@@ -40,7 +40,7 @@ def _row(metric: Metric) -> Sequence[str]:
 
 def reported_table() -> str:
     """Every metric that is only reported, one line each."""
-    every = metrics(judged=True).values()
+    every = metrics(FAMILIES).values()
     some = (item for item in every if not (item.gate or item.own or item.name.startswith(_AGAIN)))
     head = ("metric", "what it is", "unit", "formula", "made of", "interval")
     return _table(head, map(_reported_row, some))

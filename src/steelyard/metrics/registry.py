@@ -7,7 +7,7 @@ how that is put together, and one function that gives the contributions. Adding 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from enum import StrEnum
 from functools import cache
@@ -215,6 +215,11 @@ class Metric:
         return self.name.startswith(OF_JUDGE)
 
     @property
+    def family(self) -> str:
+        """Which of `FAMILIES` it is of; "" for what every run may have."""
+        return "".join(_family(self.parts))
+
+    @property
     def point(self) -> float | None:
         """Which quantile it is; None of what is none."""
         return self.aggregate.point
@@ -268,11 +273,11 @@ _FOR_GATES = ("steelyard.metrics.samples", "steelyard.metrics.cells", "steelyard
 _REPORTED_ONLY: tuple[str, ...] = (
     "steelyard.metrics.outcomes",
     *(f"steelyard.analysis.{name}" for name in ("fixes", "findings", "patterns", "modes", "listed")),
-    *(f"steelyard.analysis.{name}" for name in ("confidence", "repeats", "stability", "latency", "variants")),
+    *(f"steelyard.analysis.{name}" for name in ("repeats", "stability", "latency", "variants")),
 )
 """The modules that register what is only reported; by name, since they stand above this package."""
-_OF_JUDGES = ("steelyard.analysis.judge.metrics",)
-"""The modules that register metrics of judges, likewise; a run without a judge loads none of them."""
+FAMILIES = {"judge": "steelyard.analysis.judge.metrics", "confidence": "steelyard.analysis.confidence"}
+"""How the names of metrics begin that few runs have, with the module that registers them, loaded for such runs only."""
 _METRICS: dict[str, Metric] = {}
 
 
@@ -295,22 +300,21 @@ def _load(modules: tuple[str, ...]) -> None:
         import_module(name)
 
 
-def _registered(*, gates_only: bool, judged: bool) -> Iterator[Metric]:
+def _registered(families: Collection[str], *, gates_only: bool) -> Iterator[Metric]:
     _load(_FOR_GATES if gates_only else (*_FOR_GATES, *_REPORTED_ONLY))
-    if judged:
-        _load(_OF_JUDGES)
+    _load(tuple(FAMILIES[family] for family in sorted(families)))
     every = (metric for metric in _METRICS.values() if metric.gate or not gates_only)
-    return (metric for metric in every if judged or not metric.of_judge)
+    return (metric for metric in every if not metric.family or metric.family in families)
 
 
-def metrics(*, judged: bool = False) -> dict[str, Metric]:
-    """All metrics by name, those of samples first; those of a judge only where they are wanted (`judged`)."""
-    return _by_level(_registered(gates_only=False, judged=judged))
+def metrics(families: Collection[str] = ()) -> dict[str, Metric]:
+    """All metrics by name, those of samples first; of `FAMILIES`, the ones listed."""
+    return _by_level(_registered(families, gates_only=False))
 
 
-def gate_metrics(*, judged: bool = False) -> dict[str, Metric]:
+def gate_metrics(families: Collection[str] = ()) -> dict[str, Metric]:
     """The metrics that a gate can name, likewise."""
-    return _by_level(_registered(gates_only=True, judged=judged))
+    return _by_level(_registered(families, gates_only=True))
 
 
 def _by_level(metrics: Iterable[Metric]) -> dict[str, Metric]:
@@ -326,12 +330,16 @@ def _by_level(metrics: Iterable[Metric]) -> dict[str, Metric]:
 def metric(pattern: str) -> Metric:
     """The metric of that name or pattern."""
     _load(_FOR_GATES)
-    return _METRICS[pattern] if pattern in _METRICS else metrics(judged=pattern.startswith(OF_JUDGE))[pattern]
+    return _METRICS[pattern] if pattern in _METRICS else metrics(_family(pattern.split(".")))[pattern]
+
+
+def _family(parts: Sequence[str]) -> tuple[str, ...]:
+    return tuple(parts[:1]) if parts and parts[0] in FAMILIES else ()
 
 
 def find(parts: Sequence[str], *, gates_only: bool = True) -> tuple[Metric, dict[str, str]] | None:
     """The metric that these parts of a name spell, and what fills its angle brackets; literal spellings win."""
-    every = _registered(gates_only=gates_only, judged=bool(parts) and parts[0] == OF_JUDGE[:-1])
+    every = _registered(_family(parts), gates_only=gates_only)
     return spell(parts, sorted(every, key=lambda metric: metric.name.count("<")))
 
 

@@ -136,6 +136,12 @@ class RunData:
             return None
         return seen_in(self._items, self.of_repeats, self.cells, self.suite.stability)
 
+    @cached_property
+    def families(self) -> tuple[str, ...]:
+        """The families of metrics that it has, besides those of every run."""
+        judge = () if self.suite.judge is None else ("judge",)
+        return judge if self.claims is None or not self.claims().n else (*judge, "confidence")
+
     def once(self, make: Callable[[RunData], T]) -> T:
         """What a function makes of the run, made when it is first asked for."""
         if make not in self._made:

@@ -21,7 +21,7 @@ from steelyard.metrics.aggregate import aggregate, row_groups
 from steelyard.metrics.expression_checks import missing_name
 from steelyard.metrics.expressions import EVERY, Gate, asked_metric, is_factor, split_sides
 from steelyard.metrics.figures import Slice
-from steelyard.metrics.registry import Key, Level, Metric, Names, metrics, spell
+from steelyard.metrics.registry import FAMILIES, Key, Level, Metric, Names, metrics, spell
 from steelyard.metrics.run_data import RunData
 from steelyard.records import RunHeader, Sample
 from steelyard.report.samples import why_wrong
@@ -244,12 +244,12 @@ def list_figures(store: Store, header: RunHeader) -> list[tuple[str, str]]:
 
 
 def _metrics(data: RunData) -> dict[str, Metric]:
-    return metrics(judged=data.suite.judge is not None)
+    return metrics(data.families)
 
 
 def _names_of(part: Slice) -> Iterator[Names]:
     """The name of every figure of a slice, part by part."""
-    known = metrics(judged=True)
+    known = metrics(FAMILIES)
     for name in part:
         kind = part.kind(name)
         yield known[kind.pattern].steps(kind.names)

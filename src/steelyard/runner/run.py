@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from steelyard import __version__
 from steelyard.analysis.model import Summary
 from steelyard.analysis.repeats import MOST_CELLS
-from steelyard.analysis.stored import basis_of, stored_form
+from steelyard.analysis.stored import stored_form
 from steelyard.analysis.summary import summarise_stored
 from steelyard.decide.baselines import Reference, held_against, runs_held_against, stored
 from steelyard.decide.gates import Decision
@@ -531,7 +531,7 @@ def finish(
     )
     if finished:
         store.forget_journal(header.id)
-    store.update_run(header, stored_form(summary, basis_of(store, header)))
+    store.update_run(header, stored_form(store, header.id, summary))
     return Result(header, summary, decision)
 
 

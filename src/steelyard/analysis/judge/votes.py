@@ -159,7 +159,7 @@ class Votes:
         self._texts, self._votes, self._remarks, self._answers = map(
             _Table, (_OF_TEXTS, _OF_VOTES, _OF_REMARKS, _OF_ANSWERS)
         )
-        every = [(metric.contributions, _kind(metric)) for metric in metrics(judged=True).values()]
+        every = [(metric.contributions, _kind(metric)) for metric in metrics(("judge",)).values()]
         self._of_texts: dict[OfTexts, array[Any]] = {
             item: array(kind) for item, kind in every if isinstance(item, OfTexts)
         }
