@@ -27,6 +27,7 @@ NOT_FIGURES = {
     r"charts\[.*": "the same figures once more, with the sizes of a drawing",
     r"confidence\.chart\..*": "the same figures once more, with the sizes of a drawing",
     r"(gates\[\d+\]|by_variant\[\d+\]\.criteria\[\d+\])\..*": "what was decided, and on which number",
+    r"scales\..*": "written in the suite",
     r"confidence\.utility\..*": "written in the suite",
     r"repeats": "how often the plan asks each case",
     r"n_shown": "how many rows this report has",
@@ -118,6 +119,14 @@ def test_every_number_of_a_report_is_a_named_figure_or_needs_no_name(report, row
     assert unnamed == []
     unused = [each.pattern for each in other if not any(each.fullmatch(place) for place in shown)]
     assert unused == []
+
+
+def test_points_come_with_the_scale_of_their_component(report):
+    data = to_json(report)
+    assert (data["scales"]["tone"], data["scales"]["name"]) == ([1.0, 5.0], [0.0, 1.0])
+    for name, (low, high) in data["scales"].items():
+        points, average = (data["figures"][f"score.{name}.{end}"]["value"] for end in ("points", "average"))
+        assert average == pytest.approx((points - low) / (high - low))
 
 
 def test_entries_of_lists_are_named_by_their_number(report, rows, shown):

@@ -128,6 +128,7 @@ def data(report: Report) -> dict[str, Any]:
         "notes": encode(wording.notes(report)),
         "warnings": encode(run.judge_warnings(report)),
         "passing": summary.passing or None,
+        "scales": encode(_scales(report)),
         "codes": findings.codes_data(report),
         "first_failures": encode(summary.overall.counts("first_failures.<kind>")),
         "charts": encode(charts_of(summary, report.header)),
@@ -166,6 +167,12 @@ def _figures(summary: Summary) -> dict[str, Any]:
         for factor, parts in summary.slices.items()
     }
     return {"figures": encode(summary.overall), "slices": slices, **encode_object(summary)}
+
+
+def _scales(report: Report) -> dict[str, tuple[float, float]]:
+    """The scale of every component: what its points lie on."""
+    declared = {item.name: item.scale for item in report.header.description.components}
+    return {name: declared.get(name, (0.0, 1.0)) for name in report.summary.overall.each("score.<component>.points")}
 
 
 def decision_data(report: Report) -> dict[str, Any]:
