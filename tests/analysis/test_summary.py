@@ -54,6 +54,13 @@ class TestWhatCounts:
         assert overall["inconclusive_rate"].value == pytest.approx(1 / 3)
         assert overall["malformed_rate"] == replace(overall["malformed_rate"], value=0.0, n=2)
 
+    def test_an_answer_without_a_call_is_missing_in_attempts_as_in_their_failures(self) -> None:
+        calls = replace(columns([Made(case, 1.0) for case in "abc"]), tries=np.array([3, 1, 0]))
+        overall = summarise(calls, suite()).overall
+        attempts, failures = overall["attempts.total"], overall["first_attempt_failure_rate"]
+        assert (attempts.value, attempts.n, attempts.n_missing) == (4.0, 2, 1)
+        assert (failures.value, failures.n, failures.n_missing) == (0.5, 2, 1)
+
     def test_a_score_left_on_a_failed_call_is_not_believed(self) -> None:
         overall = summary_of(Made("a", 0.6), Made("b", 0.0, "judge_failed", findings=("NAME",))).overall
         assert overall["average"].value == 0.6

@@ -230,7 +230,8 @@ class Sum(Aggregate):
         from dataclasses import replace
 
         totals = groups.totals(contributions.values)
-        if contributions.not_missing is not None:
+        # What is left out for a reason is counted as missing, as in every sum; rows of another list are not.
+        if contributions.not_missing is not None and not contributions.excluded:
             apart = groups.count(contributions.not_missing).tolist()
             totals = [replace(total, n_missing=total.n_missing - n) for total, n in zip(totals, apart, strict=True)]
         if contributions.absent is not None and groups.absent:
