@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from parts import stored
 from parts.mixed_run import put_labels, put_mixed
 from parts.rich_run import put_rich
 from steelyard.analysis.model import Summary
 from steelyard.analysis.stored import figures_of, summary_of
 from steelyard.analysis.summary import summarise_stored
 from steelyard.metrics.figures import WHOLE_RUN, Figures
+from steelyard.records import RunState
 from steelyard.stats.intervals import Estimate
 from steelyard.store.figures import Figure, Kind, SliceKey
 from steelyard.store.sql import open_store
@@ -93,8 +95,25 @@ def test_a_run_that_is_first_seen_in_a_list_gets_the_figures_of_its_whole_suite(
     computed = summarise_stored(store, header.id, header.description)
     listed = store.listing.newest(["mixed"], 1)["mixed"]
     assert figures_of(store, listed, ("pass_rate",))[header.id]["pass_rate"] == computed.overall["pass_rate"]
-    stored = summary_of(store, store.run(header.id))
-    assert stored == computed
-    assert stored.figures == computed.figures
-    assert [item.component for item in stored.priorities]
+    kept = summary_of(store, store.run(header.id))
+    assert kept == computed
+    assert kept.figures == computed.figures
+    assert [item.component for item in kept.priorities]
     store.close()
+
+
+def test_an_interrupted_run_that_was_stored_without_figures_gets_them_in_a_list(tmp_path: Path) -> None:
+    with open_store(tmp_path / "store.sqlite") as store:
+        run = stored.header("stopped-1")
+        store.create_run(run)
+        cases = [stored.case(number) for number in range(3)]
+        store.add_samples(run.id, [stored.sample(of, number) for number, of in enumerate(cases)], cases)
+        for state in (RunState.RUNNING, RunState.INTERRUPTED):
+            run.state = state
+            store.update_run(run)
+            listed = figures_of(store, store.listing.newest(["demo"], 1)["demo"], ("average",))
+            if state is RunState.RUNNING:
+                assert listed == {}
+        average = listed[run.id]["average"]
+        assert (average.value, average.n) == (0.8, 3)
+        assert store.summary(run.id) is not None

@@ -35,10 +35,7 @@ def summary_of(store: Store, header: RunHeader) -> Summary:
         summary = _read(stored)
         if summary is not None:
             return summary
-    summary = _computed(store, header)
-    with suppress(StoreError):  # whoever may not write reads it all the same
-        store.keep_summary(header.id, stored_form(store, header.id, summary))
-    return summary
+    return _kept(store, header)
 
 
 def all_figures(store: Store, header: RunHeader) -> Figures:
@@ -54,7 +51,7 @@ def figures_of(
     """By run, the figures of the whole runs and of their slices by some factors (None: by all): every one, or those of
     some names.
 
-    A run that goes on has those that it had when it was last interrupted, or none.
+    A run that goes on has those that it had when it was last interrupted, or none; one that is interrupted has them.
     """
     factors = None if factors is None else {"", *factors}
     wanted = None if names is None else {PLANNED, *names}
@@ -63,11 +60,13 @@ def figures_of(
     with_labels = names is None or CORRECTED in names
     bases = store.summary_bases(list(stored)) if with_labels else {}
     for header in headers:
-        if header.state is not RunState.ENDED:
+        if header.state is RunState.RUNNING:
             continue
-        if header.id not in stored or (with_labels and not is_current(store, header.id, bases[header.id])):
+        has_ended, is_stored = header.state is RunState.ENDED, header.id in stored
+        if not is_stored or (has_ended and with_labels and not is_current(store, header.id, bases[header.id])):
             # A list shows runs without their suites, which the figures are made by.
-            every = summary_of(store, store.run(header.id)).figures.rows()
+            run = store.run(header.id)
+            every = (summary_of(store, run) if has_ended else _kept(store, run)).figures.rows()
             some = (
                 row
                 for row in every
@@ -75,6 +74,14 @@ def figures_of(
             )
             results[header.id] = Figures(some)
     return results
+
+
+def _kept(store: Store, header: RunHeader) -> Summary:
+    """The summary, computed now and stored."""
+    summary = _computed(store, header)
+    with suppress(StoreError):  # whoever may not write reads it all the same
+        store.keep_summary(header.id, stored_form(store, header.id, summary))
+    return summary
 
 
 def _computed(store: Store, header: RunHeader) -> Summary:
