@@ -94,6 +94,11 @@ def test_inconclusive_samples_are_no_worst_ones_and_have_a_list(monkeypatch):
     assert (found.inconclusive, found.lowest) == ((0,), (2, 1))
 
 
+def test_a_sample_that_was_stored_without_a_score_is_no_worst_one():
+    outcomes = ["malformed", "scored", "malformed"]
+    assert listed_samples(run_data([np.nan, 0.2, 0.0], outcomes=outcomes)).worst == (WorstCell(2, 1), WorstCell(1, 1))
+
+
 def test_the_slowest_first_and_what_took_no_time_is_not_known(monkeypatch):
     monkeypatch.setattr(module, "MAX_SLOWEST", 2)
     assert listed_samples(run_data([1, 1, 1, 1], latency=[0.5, 2.0, 0.0, 1.0])).slowest == (1, 3)

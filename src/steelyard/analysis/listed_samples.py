@@ -68,6 +68,8 @@ def _worst(data: RunData) -> tuple[WorstCell, ...]:
     """The cells with repeats that did not pass or, where nothing says what passes, that have not the full score."""
     columns, score = data.columns, data.table.score()
     failing = data.table.passed() == 0 if data.suite.passing else score < 1
+    # A list of scores has no place for a sample that was stored without one.
+    failing &= ~np.isnan(columns.score)
     # A flag fails a sample however high its score is: it comes before all others.
     rank = np.where(failing, score - 2.0 * _flagged(data), np.nan)
     # The first rows hold as many different cells, even if all repeats of each are among them.
