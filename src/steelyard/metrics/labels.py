@@ -5,6 +5,8 @@ The pass rate by judge and labels together, which gates can name, is `pass_rate.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from steelyard.metrics.kinds import Aggregate
@@ -22,38 +24,24 @@ def _labels(data: RunData) -> LabelledPasses:
     return data.labels
 
 
-def _rows(mask: Array, values: Array) -> Contributions:
-    """A row for each sample that `mask` marks; `values` has one for every sample."""
-    sample = np.flatnonzero(mask)
-    return Contributions(values[sample], excluded=_UNREAD, sample=sample)
-
-
-def _texts(which: str) -> Contribute:
-    """Every judged text, and whether it is one of those."""
+def _rows(make: Callable[[LabelledPasses], tuple[Array, Array]]) -> Contribute:
+    """A row for each text that the first column marks, with its value in the second."""
 
     def contributions(data: RunData, _: Names) -> Contributions:
-        labels = _labels(data)
-        return _rows(~np.isnan(labels.judged), getattr(labels, which).astype(float))
+        mask, values = make(_labels(data))
+        sample = np.flatnonzero(mask)
+        return Contributions(values[sample].astype(float), excluded=_UNREAD, sample=sample)
 
     return contributions
 
 
-def _judged_as(passes: bool) -> Contribute:
+def _if_judged(labels: LabelledPasses, values: Array) -> Array:
+    return np.where(np.isnan(labels.judged), np.nan, values)
+
+
+def _judged_as(passes: int) -> Contribute:
     """The texts that pass by their labels, or do not, and whether the judge says so, too."""
-
-    def contributions(data: RunData, _: Names) -> Contributions:
-        labels = _labels(data)
-        judged = np.where(np.isnan(labels.judged), np.nan, labels.judged == passes)
-        return _rows(labels.passes == passes, judged)
-
-    return contributions
-
-
-def _passing(data: RunData, _: Names) -> Contributions:
-    """The texts whose labels tell, and whether they pass by these."""
-    labels = _labels(data)
-    values = np.where(np.isnan(labels.judged), np.nan, labels.passes)
-    return _rows((labels.passes == 0) | (labels.passes == 1), values)
+    return _rows(lambda labels: (labels.passes == passes, _if_judged(labels, labels.judged == passes)))
 
 
 def _share_passing(data: RunData, _: Names) -> Estimate:
@@ -69,7 +57,7 @@ _TEXTS = register(
         "labels of all texts, of a random sample, or of chosen texts where there are no others; of a suite without a"
         " judge, a text is an answer with pass or fail",
         Aggregate.SUM,
-        _texts("texts"),
+        _rows(lambda labels: (~np.isnan(labels.judged), labels.texts)),
         "",
         Level.LABEL,
         gate=False,
@@ -86,7 +74,7 @@ register(
         about="judged texts whose case has labels of another text, or that do not say of which",
         formula="judged texts whose case has labels of another text, or that do not say of which",
         counts="their labels are in no figure",
-        contributions=_texts("otherwise"),
+        contributions=_rows(lambda labels: (~np.isnan(labels.judged), labels.otherwise)),
     )
 )
 _SHARE = same_but(_TEXTS, unit="share", aggregate=Aggregate.RATE, better="higher", stands_on="texts whose labels tell")
@@ -97,21 +85,19 @@ register(
         about="labeled texts that pass by their labels",
         formula="texts that pass by their labels / labeled texts that were judged",
         counts="texts on which people differ are left out; chosen texts give no interval",
-        contributions=_passing,
+        contributions=_rows(lambda labels: (np.isin(labels.passes, (0, 1)), _if_judged(labels, labels.passes))),
         figure=_share_passing,
         better="",
     )
 )
-for _name, _about, _passes in (
-    ("sensitivity", "texts that pass by their labels and that the judge passes", True),
-    ("specificity", "texts that do not pass by their labels and that the judge does not pass", False),
-):
+for _name, _passes, _verb in (("sensitivity", 1, "pass"), ("specificity", 0, "do not pass")):
+    _about = f"texts that {_verb} by their labels and that the judge {'passes' if _passes else 'does not pass'}"
     register(
         same_but(
             _SHARE,
             name=f"pass_rate.{_name}",
             about=_about,
-            formula=f"{_about} / judged texts that {'pass' if _passes else 'do not pass'} by their labels",
+            formula=f"{_about} / judged texts that {_verb} by their labels",
             counts="texts on which people differ are left out",
             contributions=_judged_as(_passes),
         )
