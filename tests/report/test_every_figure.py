@@ -169,7 +169,7 @@ def entries(data):
     for part in ("worst", "slowest"):
         for at, line in enumerate(data[part]):
             names = (line["case_id"], str(line["repeat"] + 1))
-            found = line | {"names": names}
+            found = line | {"names": names} | ({"score": 0.0} if line["outcome"] == "malformed" else {})
             yield from of_entry(found, f"{part}[{at}]", "case.<case>.repeat.<repeat>", "score", "latency")
 
 

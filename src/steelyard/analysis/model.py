@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -200,8 +201,8 @@ class Summary:
     few cells that fail it, in words: `03-hard [boxes]: 1 of 3`."""
     failure_causes: list[FailureCause] = field(default_factory=list)
     """Why calls of the system under test failed: kind, code and message with counts, most frequent first."""
-    why_inconclusive: dict[str, int] = field(default_factory=dict)
-    """Why samples are inconclusive, as sentences that name who failed, most frequent first."""
+    scorer_errors: dict[str, int] = field(default_factory=dict, metadata={"hidden": True})
+    """Why scorers, or the judge's own code, broke, with the number of samples, in the order of the plan."""
     samples: ListedSamples = field(default_factory=ListedSamples, metadata={"hidden": True})
     """The samples that reports list, by position."""
 
@@ -225,6 +226,14 @@ class Summary:
         kinds = ", ".join(f"{kind} {n:,}" for kind, n in self.overall.counts("first_failures.<kind>").items())
         calls = f"{round(total.value or 0.0):,} attempts for {counted(total.n, 'call')}"
         return f"{calls}; {counted(failed, 'first attempt')} failed{f' ({kinds})' if kinds else ''}"
+
+    @property
+    def why_inconclusive(self) -> dict[str, int]:
+        """Why samples are inconclusive, as sentences that name who failed, most frequent first."""
+        reasons = Counter(self.judge.why_failed if self.judge is not None else {})
+        reasons.update({f"target: {cause}": cause.count for cause in self.failure_causes})
+        reasons.update(self.scorer_errors)
+        return dict(reasons.most_common())
 
     @property
     def n_scorer_errors(self) -> int:

@@ -16,7 +16,7 @@ from steelyard.analysis.listed_samples import ListedSamples, listed_samples
 from steelyard.analysis.model import BestVariant, ReusedAnswers, Summary
 from steelyard.analysis.patterns import find_patterns
 from steelyard.analysis.repeats import check_details, failing_cells
-from steelyard.failures import FailureCause, causes_of, failure_reason
+from steelyard.failures import causes_of, failure_reason
 from steelyard.loading.own_metrics import load_metrics
 from steelyard.metrics.figures import run_figures
 from steelyard.metrics.own import with_values
@@ -203,12 +203,11 @@ def summarise_stored(
     )
     if only_for_gates:
         return summary
-    causes = causes_of(store.failures(run_id)) if summary.overall.counts("failures.<kind>") else []
     summary = replace(
         summary,
         samples=summary.samples.placed(store.positions(run_id, columns.n)),
-        failure_causes=causes,
-        why_inconclusive=_why_inconclusive(store, run_id, summary, causes),
+        failure_causes=causes_of(store.failures(run_id)) if summary.overall.counts("failures.<kind>") else [],
+        scorer_errors=_scorer_errors(store, run_id) if summary.n_scorer_errors > 0 else {},
     )
     if summary.latency is None:
         return summary
@@ -217,15 +216,13 @@ def summarise_stored(
     return replace(summary, latency=replace(summary.latency, bottleneck=client))
 
 
-def _why_inconclusive(store: Store, run_id: str, summary: Summary, causes: Iterable[FailureCause]) -> dict[str, int]:
-    reasons = Counter(summary.judge.why_failed if summary.judge is not None else {})
-    reasons.update({f"target: {cause}": cause.count for cause in causes})
-    if summary.n_scorer_errors > 0:
-        first: dict[str, str] = {}
-        for message, count in store.scorer_errors(run_id):
-            key, text = failure_reason("", message)
-            reasons[first.setdefault(key, text)] += count
-    return dict(reasons.most_common())
+def _scorer_errors(store: Store, run_id: str) -> dict[str, int]:
+    """By the first message of each kind, the samples on which scorers broke so."""
+    reasons, first = Counter[str](), dict[str, str]()
+    for message, count in store.scorer_errors(run_id):
+        key, text = failure_reason("", message)
+        reasons[first.setdefault(key, text)] += count
+    return dict(reasons)
 
 
 def _names_judge(suite: SuiteModel) -> bool:

@@ -128,6 +128,7 @@ def data(report: Report) -> dict[str, Any]:
         "notes": encode(wording.notes(report)),
         "warnings": encode(run.judge_warnings(report)),
         "passing": summary.passing or None,
+        "why_inconclusive": encode(summary.why_inconclusive),
         "codes": findings.codes_data(report),
         "charts": encode(charts_of(summary, report.header)),
         "n_shown": len(report.details),
