@@ -9,8 +9,8 @@ from typing import Any
 
 from parts import reports
 from parts.reports import HOSTILE, detail, group, header, hostile_report, line
-from parts.slices import a_summary, changed, with_slices
-from steelyard.analysis.model import BestVariant, FoundCode, Repeated
+from parts.slices import Repeated, a_summary, changed, with_slices
+from steelyard.analysis.model import BestVariant, FoundCode
 from steelyard.decide.gates import Decision, GateResult, VariantDecision
 from steelyard.metrics.figures import Slice
 from steelyard.records import Finding, Mark, Verdict

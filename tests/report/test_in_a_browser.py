@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from parts import comparisons, item_reports, reports
-from parts.chart_figures import some_checks, some_latency, some_stability
+from parts.chart_figures import some_checks, some_latency, some_stability, with_parts
 from parts.histories import keep, made_run
 from parts.judged import health_of, judged_suite, scored
 from parts.photos import photo_bytes
@@ -231,9 +231,8 @@ def test_text_around_pictures_has_contrast_and_a_phone_needs_no_sideways_scrolli
 def charted():
     """A report with five charts."""
     names = [f"case_{number:02d}" for number in range(8)]
-    plain = reports.rich_report()
-    figures = {"checks": some_checks(names), "stability": some_stability(names), "latency": some_latency(names)}
-    return replace(plain, summary=replace(plain.summary, **figures))
+    parts = {"checks": some_checks(names), "stability": some_stability(names), "latency": some_latency(names)}
+    return with_parts(reports.rich_report(), **parts)
 
 
 def test_charts_stand_on_white_and_within_the_page_and_every_word_within_its_drawing(opened, charted):

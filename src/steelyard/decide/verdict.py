@@ -63,21 +63,21 @@ def _capped(result: GateResult, summary: Summary) -> GateResult:
 
 
 def _why_not(result: GateResult, summary: Summary) -> str:
-    check = summary.judge_check
-    if check is None or not check.enough:
-        n, not_random = (0, "") if check is None else (check.n_labelled, check.not_random)
+    check, n = summary.judge_check, summary.overall.count("labels.texts")
+    if check is None or not summary.judge_is_checked:
+        not_random = "" if check is None else check.not_random
         few = f"{n} judged texts have labels, and at least {FEWEST_LABELS} must" if n < FEWEST_LABELS else ""
         return f"the judge is unchecked: {'; '.join(filter(None, (few, not_random)))}"
     if result.metric.endswith(CORRECTED):
         return ""
-    rate, text = check.corrected.rate, summary.overall["pass_rate"].value
+    rate, text = summary.overall[CORRECTED], summary.overall["pass_rate"].value
     if result.metric != "pass_rate" or result.baseline:
         if text is None or rate.low is None or rate.high is None or rate.low <= text <= rate.high:
             return ""
         message = f"{in_unit(rate.value, 'share')}, and by the judge {in_unit(text, 'share')}"
         return f"the labels contradict the judge: according to them the pass rate is {message}"
-    if rate.value is None or check.corrected.message:
-        return f"cannot tell the rate by the labels: {check.corrected.message}"
+    if rate.value is None or check.message:
+        return f"cannot tell the rate by the labels: {check.message}"
     if COMPARE[result.operator](rate.value, result.threshold):
         return ""
     return f"according to the labels it is {in_unit(rate.value, 'share')}"

@@ -11,7 +11,7 @@ from steelyard.analysis.judge.labels import labels_by_case, with_labelled
 from steelyard.analysis.judge.model import JudgeHealth
 from steelyard.analysis.judge.reasons import Reasons
 from steelyard.analysis.judge.rubric import is_unanswered
-from steelyard.analysis.model import JudgeFigures, Summary
+from steelyard.analysis.model import JudgeDetails, Summary
 from steelyard.decide.disclosures import origins_of_run
 from steelyard.decide.gates import GateResult, evaluate_gates
 from steelyard.errors import UsageError
@@ -93,10 +93,10 @@ def build_card(store: Store, header: RunHeader, judge: JudgeModel, leaks: Sequen
     labels = labels_by_case(store.cases(header.id), judge) if judge.labels else {}
     of_run = read_labels(store, header.id, suite) or RunLabels()
     data = RunData(store.columns(header.id), suite)
-    check = LabelColumns(of_run, data).check()
+    corrected = LabelColumns(of_run, data).corrected()
     data.judged = lambda: watch.passing(with_labelled(store.judgements(header.id), of_run.own))
     data.case_labels = labels
-    health = judge_health(data, check.corrected, store.judge_spending(header.id))
+    health = judge_health(data, corrected, store.judge_spending(header.id))
     outcomes = _outcomes(store, header)
     broken = outcomes.get(Outcome.JUDGE_FAILED.value, 0) - watch.n_failed
     return JudgeCard(
@@ -117,7 +117,7 @@ def build_card(store: Store, header: RunHeader, judge: JudgeModel, leaks: Sequen
 def check_health(health: JudgeHealth, thresholds: Iterable[str]) -> tuple[tuple[Gate, GateResult], ...]:
     """Every threshold of a suite on its judge, with its result."""
     limits = list(map(parse_judge_threshold, thresholds))
-    listed = JudgeFigures(health.mode, constant=health.constant)
+    listed = JudgeDetails(health.mode, constant=health.constant)
     results = evaluate_gates(limits, Summary("", health.figures.alone, judge=listed))
     return tuple(zip(limits, results, strict=True))
 

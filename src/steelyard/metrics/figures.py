@@ -240,9 +240,7 @@ def hits(data: RunData, factor: str) -> list[Hit]:
 
     computed = data.once(_computed)
     if factor not in computed:
-        reused = data.table.reused() | data.table.copied()
-        has_cells = data.clean_repeats is not None or data.stability is not None or bool(reused.any())
-        levels = [Level.SAMPLE, Level.CELL] if has_cells else [Level.SAMPLE]
+        levels = [Level.SAMPLE, Level.CELL] if data.has_cells else [Level.SAMPLE]
         computed[factor] = [hit for level in levels for hit in figures(data, factor, level)]
         if not factor:
             computed[factor] += row_figures(data)

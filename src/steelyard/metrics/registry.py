@@ -36,6 +36,8 @@ READABLE = ".readable"
 """Ends the name of a measure over the answers that could be read."""
 CORRECTED = "pass_rate.corrected"
 """The pass rate by judge and labels together."""
+OF_LABELS = ("pass_rate.", "labels.")
+"""Begin the names of all metrics that people's labels change after a run has ended."""
 
 
 class Level(StrEnum):
@@ -271,7 +273,7 @@ class Metric:
 _FOR_GATES = ("steelyard.metrics.samples", "steelyard.metrics.cells", "steelyard.metrics.stability")
 """The modules that register what gates can name: few, since reading a suite loads them."""
 _REPORTED_ONLY: tuple[str, ...] = (
-    "steelyard.metrics.outcomes",
+    *("steelyard.metrics.outcomes", "steelyard.metrics.labels"),
     *(f"steelyard.analysis.{name}" for name in ("fixes", "findings", "patterns", "modes", "listed")),
     *(f"steelyard.analysis.{name}" for name in ("repeats", "stability", "latency", "variants")),
 )
@@ -281,17 +283,41 @@ FAMILIES = {"judge": "steelyard.analysis.judge.metrics", "confidence": "steelyar
 _METRICS: dict[str, Metric] = {}
 
 
+Rule = Callable[["Metric"], Iterable["Metric"]]
+_RULES: list[Rule] = []
+
+
 def register(metric: Metric) -> Metric:
-    """Add a metric; ValueError when its name is taken."""
+    """Add a metric with those that follow from it; ValueError when its name is taken."""
     if metric.name in _METRICS:
         raise ValueError(f"there is a metric {metric.name!r} already")
     _METRICS[metric.name] = metric
+    for rule in _RULES:
+        _follow(rule, metric)
     return metric
 
 
+def derive(rule: Rule) -> None:
+    """Register what a rule makes of every metric, of those that are added later as well, unless the name is taken:
+    a new percentile of latency is one of the time to the first byte, too."""
+    _load(_FOR_GATES)
+    for metric in list(_METRICS.values()):
+        _follow(rule, metric)
+    _RULES.append(rule)
+
+
+def _follow(rule: Rule, metric: Metric) -> None:
+    for item in rule(metric):
+        if item.name not in _METRICS:
+            register(item)
+
+
 def unregister(name: str) -> None:
-    """Take a metric out again."""
-    del _METRICS[name]
+    """Take a metric out again, with those that follow from it."""
+    metric = _METRICS.pop(name)
+    for rule in _RULES:
+        for item in rule(metric):
+            _METRICS.pop(item.name, None)
 
 
 @cache

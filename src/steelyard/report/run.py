@@ -128,8 +128,8 @@ def data(report: Report) -> dict[str, Any]:
         "notes": encode(wording.notes(report)),
         "warnings": encode(run.judge_warnings(report)),
         "passing": summary.passing or None,
+        "why_inconclusive": encode(summary.why_inconclusive),
         "codes": findings.codes_data(report),
-        "first_failures": encode(summary.overall.counts("first_failures.<kind>")),
         "charts": encode(charts_of(summary, report.header)),
         "n_shown": len(report.details),
         **picked(report, "worst", "slowest", "n_samples"),
@@ -145,9 +145,6 @@ def data(report: Report) -> dict[str, Any]:
         results["judge"] |= {"spending": encode(report.spending)}
     elif report.spending is not None:
         results["spending"] = encode(report.spending)
-    if summary.reused is not None:
-        names = ("cached", "answers", "provider_cached", "copied", "copied_cells")
-        results["reused"] |= {name: summary.overall.count(f"reused.{name}") for name in names}
     if summary.confidence is not None:
         results["confidence"] = confidence.confidence_data(summary.confidence, summary.overall)
     if summary.checks is not None:

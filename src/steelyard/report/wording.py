@@ -337,10 +337,8 @@ def times_have_a_part(report: Report) -> bool:
         return True
     limits = report.header.description.latency
     asked = summary.checks is not None or summary.stability is not None
-    streamed = summary.latency.first_token is not None
-    return (
-        asked or streamed or bool(limits.below or limits.above or limits.normal) or summary.latency.queued is not None
-    )
+    looked_at = bool(limits.below or limits.above or limits.normal)
+    return asked or looked_at or any(name in summary.overall for name in ("first_token.n", "latency.queued.n"))
 
 
 def not_shown(report: Report) -> str:

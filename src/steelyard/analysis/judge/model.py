@@ -9,9 +9,10 @@ from itertools import combinations
 
 import numpy as np
 
-from steelyard.analysis.model import CorrectedRate, Rebuttal
+from steelyard.analysis.model import Rebuttal
 from steelyard.frozen import frozen
 from steelyard.metrics.figures import Slice
+from steelyard.metrics.run_data import CorrectedRate
 from steelyard.records import Mode
 from steelyard.stats.agreement import (
     AlternativeTest,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from steelyard.analysis.model import Rebuttal
 from steelyard.metrics.expressions import FEWEST_LABELS
 from steelyard.metrics.figures import Slice
-from steelyard.metrics.registry import MEASURE
+from steelyard.metrics.registry import CORRECTED, MEASURE
 from steelyard.records import Mode, RunHeader
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
@@ -141,12 +141,11 @@ def _unchecked(report: Report) -> str:
     """
     from steelyard.analysis.judge.labels import labelled_otherwise
 
-    check = report.summary.judge_check
-    others = labelled_otherwise(check.n_labelled_otherwise) if check else ""
-    if check is not None and check.enough:
+    overall = report.summary.overall
+    others, n = labelled_otherwise(overall.count("labels.otherwise")), overall.count("labels.texts")
+    if report.summary.judge_is_checked:
         return others
-    n = check.n_labelled if check else 0
-    if check is not None and check.chosen_texts:
+    if report.summary.labels_are_chosen:
         return ""
     few = f"labels of {n} texts are too few (at least {FEWEST_LABELS}) to say" if n else "no labels show"
     why = f" ({others})" if others else ""
@@ -155,10 +154,8 @@ def _unchecked(report: Report) -> str:
 
 def corrected_rate(report: Report) -> str:
     """The pass rate that the labels tell, with its method: `55.1 % [45.0, 65.0] n 500 (prediction-powered)`; or ""."""
-    result = report.summary.judge_check.corrected if report.summary.judge_check else None
-    if result is None or result.message or result.rate.value is None:
-        return ""
-    return f"{fmt.with_base(result.rate)} ({result.method})"
+    check, rate = report.summary.judge_check, report.summary.overall[CORRECTED]
+    return "" if check is None or rate.value is None else f"{fmt.with_base(rate)} ({check.method})"
 
 
 def _warning(share: Estimate, limit: float, words: str) -> str:
@@ -359,7 +356,7 @@ def judge(report: Report) -> list[tuple[str, str]]:
     ]
     if (check := report.summary.judge_check) is not None:
         corrected = corrected_rate(report)
-        why = f"{corrected}: {check.corrected.why}" if corrected else f"n/a: {check.corrected.message}"
+        why = f"{corrected}: {check.why}" if corrected else f"n/a: {check.message}"
         rows.insert(2, ("By labels", why))
     if figures["judge.contradictions"].n:
         rows.insert(-1, ("Contradicted by the answer", _share(figures, "judge.contradictions")))
