@@ -131,6 +131,12 @@ class Table:
             rows=[tuple(row[at] for at in keep) for row in self.rows],
         )
 
+    def turned(self, corner: str) -> Table:
+        """The table with a row for each of its columns, and a column for each of its rows."""
+        heads = (Column(str(row[0]), self.columns[-1].kind) for row in self.rows)
+        rows = [(column.title, *(row[at] for row in self.rows)) for at, column in enumerate(self.columns) if at]
+        return replace(self, columns=(words(corner), *heads), rows=rows)
+
     @property
     def sound(self) -> Table | None:
         """The table without columns in which nothing stands; None when no row or no figure is left."""
