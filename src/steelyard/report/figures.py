@@ -14,7 +14,7 @@ from typing import Any
 
 from steelyard.frozen import frozen
 from steelyard.metrics.figures import Slice
-from steelyard.metrics.registry import POINTS, Names, filled, metric
+from steelyard.metrics.registry import POINTS, Names, filled, find, metric
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.document import Cell, Column, Gauge, Table, Written
@@ -120,8 +120,11 @@ def _named(
 
 
 def kind_of(name: str, parts: Iterable[Slice]) -> Kind:
-    """What a name is of; what no slice has is taken for a metric without angle brackets."""
-    return next((part.kind(name) for part in parts if name in part), Kind(name))
+    """What a name is of, also where no slice has a figure of it."""
+    if (kind := next((part.kind(name) for part in parts if name in part), None)) is not None:
+        return kind
+    named = find(name.split("."), gates_only=False)
+    return Kind(name) if named is None else Kind(named[0].name, tuple(named[1].values()))
 
 
 def samples_of(row: Row) -> Selection | None:
