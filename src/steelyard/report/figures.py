@@ -34,6 +34,11 @@ _SELECTED_BY = {
 }
 """What fills an angle bracket of a metric's name, and the field of a selection with the samples that have it."""
 
+_OUTCOMES = {"malformed_rate": "malformed", "scored_rate": "scored", "inconclusive_rate": "inconclusive"}
+
+Of = str | Kind
+"""Which figure of a row: of a metric, by its name or pattern, or of exactly that."""
+
 
 @frozen
 class Row:
@@ -46,39 +51,38 @@ class Row:
     """The metric of the row's own figure; "" for a row that is a slice."""
     names: Names
 
-    def __getitem__(self, of: str) -> Estimate:
+    def __getitem__(self, of: Of) -> Estimate:
         """The figure of a metric, whose angle brackets are filled as those of the row are; "" is the row's own."""
         return self.part[self.name(of)]
 
-    def name(self, of: str = "") -> str:
-        """The name of a figure: `score.tone.points` for `score.<component>.points`."""
-        return filled(of or self.pattern, self.names) if "<" in of or not of else of
+    def kind(self, of: Of = "") -> Kind:
+        """What a figure is of."""
+        return Kind(of or self.pattern, self.names) if isinstance(of, str) else of
 
-    def unit(self, of: str = "") -> str:
+    def name(self, of: Of = "") -> str:
+        """The name of a figure: `score.tone.points` for `score.<component>.points`."""
+        return filled(*self.kind(of))
+
+    def unit(self, of: Of = "") -> str:
         """The unit of a figure, as the registry or the suite declares it."""
-        pattern, _ = self._kind(of)
+        pattern, _ = self.kind(of)
         declared = (item["unit"] for item in self.suite.metrics if item["name"] == pattern)
         if (own := next(declared, None)) is not None:
             return str(own)
         return "share" if pattern == POINTS and self.scale(of) == _WHOLE else metric(pattern).unit
 
-    def scale(self, of: str = "") -> tuple[float, float]:
+    def scale(self, of: Of = "") -> tuple[float, float]:
         """The lowest and the highest value: those of the component where the figure is in its points."""
-        pattern, names = self._kind(of)
+        pattern, names = self.kind(of)
         components = self.suite.components if pattern == POINTS else ()
         return next((item.scale for item in components if item.name == names[0]), _WHOLE)
-
-    def _kind(self, of: str) -> Kind:
-        if not of:
-            return Kind(self.pattern, self.names)
-        return Kind(of, self.names) if "<" in of else kind_of(of, [self.part])
 
 
 def figures_table(
     title: str,
     suite: SuiteModel,
     slices: Slice | Sequence[Slice],
-    names: str | Mapping[str, str],
+    names: str | Mapping[str, str | Kind],
     *columns: Written[Row],
     head: str | Column = "",
     each: Iterable[str] | None = None,
@@ -105,12 +109,12 @@ def _label(part: Slice, called: str) -> str:
 
 
 def _named(
-    parts: Sequence[Slice], names: str | Mapping[str, str], each: Iterable[str] | None
+    parts: Sequence[Slice], names: str | Mapping[str, str | Kind], each: Iterable[str] | None
 ) -> Iterator[tuple[str, str, Names]]:
     """What rows are called, their metric, and what fills its angle brackets."""
     if not isinstance(names, str):
         for called, name in names.items():
-            yield called, *kind_of(name, parts)
+            yield called, *(kind_of(name, parts) if isinstance(name, str) else name)
     elif not names:
         yield "", "", ()
     elif each is not None:
@@ -127,85 +131,93 @@ def kind_of(name: str, parts: Iterable[Slice]) -> Kind:
     return Kind(name) if named is None else Kind(named[0].name, tuple(named[1].values()))
 
 
-def samples_of(row: Row) -> Selection | None:
-    """The samples that a row's figures come from; None for a level of a variant's factor, which selects none."""
-    if row.part.factor.startswith("variant."):
+def samples_of(row: Row, **more: Any) -> Selection | None:
+    """The samples that a row's figures come from, of which more may be asked."""
+    return selection_of(row.part.factor, row.part.name, row.pattern, row.names, **more)
+
+
+def selection_of(factor: str, name: str, pattern: str, names: Names, **more: Any) -> Selection | None:
+    """The samples of a slice, or of the whole run, that a metric is about: those with the band, code or outcome that it
+    names. None for a level of one of several factors of variants, which nothing selects."""
+    if factor.startswith("variant."):
         return None
-    return selection_of(row.part.factor, row.part.name, row.pattern, row.names)
-
-
-def selection_of(factor: str, name: str, pattern: str, names: Names, **more: Any) -> Selection:
-    """The samples of a slice, or of the whole run, that a metric's name is about: with its band, code or component."""
-    blanks = [part for part in pattern.split(".") if part.startswith("<")]
+    blanks = (part for part in pattern.split(".") if part.startswith("<"))
     more |= {_SELECTED_BY[blank]: fill for blank, fill in zip(blanks, names, strict=False) if blank in _SELECTED_BY}
+    more |= {"outcome": _OUTCOMES[pattern]} if pattern in _OUTCOMES else {}
     return Selection.of_slice(factor, name, **more) if factor else Selection(**more)
 
 
 # Columns. Each is of the row's own figure or, with a pattern, of another metric.
 
 
-def value(title: str = "Value", of: str = "") -> Written[Row]:
+def value(title: str | Column = "Value", of: Of = "") -> Written[Row]:
     """The column of a figure in its unit, of a component's points with their scale: `3.82 of 1..5`."""
     return title, lambda row: _value(row, of)
 
 
-def interval(of: str = "", title: str | Column = _INTERVAL) -> Written[Row]:
+def interval(of: Of = "", title: str | Column = _INTERVAL) -> Written[Row]:
     """The column of a figure's interval."""
     return title, lambda row: fmt.interval(row[of], row.unit(of))
 
 
-def base(of: str = "", kind: doc.Kind = doc.Kind.FIGURE) -> Written[Row]:
+def base(of: Of = "", kind: doc.Kind = doc.Kind.FIGURE) -> Written[Row]:
     """The column of what a figure is based on, and of what is missing."""
     return Column("n", kind), lambda row: fmt.bare_base(row[of])
 
 
-def estimate(title: str = "Value", of: str = "") -> list[Written[Row]]:
+def estimate(title: str = "Value", of: Of = "") -> list[Written[Row]]:
     """The columns of a figure with its interval and what it is based on."""
     return [value(title, of), interval(of), base(of)]
 
 
-def points(title: str, of: str = "") -> list[Written[Row]]:
+def points(title: str, of: Of = "") -> list[Written[Row]]:
     """The same of points whose scale another column states."""
     bare: list[Written[Row]] = [(title, lambda row: fmt.plain(row[of].value))]
     return [*bare, (_INTERVAL, lambda row: fmt.interval(row[of], "points")), base(of)]
 
 
-def stacked(title: str, of: str = "") -> Written[Row]:
+def stacked(title: str, of: Of = "") -> Written[Row]:
     """The column of a figure with its interval below it."""
-
-    def cell(row: Row) -> str:
-        figure = _value(row, of)
-        return figure if row[of].value is None else f"{figure}\n{fmt.interval(row[of], row.unit(of))}"
-
-    return Column(title, doc.Kind.STACKED), cell
+    return Column(title, doc.Kind.STACKED), lambda row: over_interval(row, of)
 
 
-def stacked_sums(title: str, of: str = "") -> Written[Row]:
+def over_interval(row: Row, of: Of = "") -> str:
+    """A figure with its interval on the next line."""
+    figure = _value(row, of)
+    return figure if row[of].value is None else f"{figure}\n{fmt.interval(row[of], row.unit(of))}"
+
+
+def stacked_base(of: Of = "") -> Written[Row]:
+    """The column of what a figure is based on, with what is missing below it."""
+    return Column("n", doc.Kind.STACKED), lambda row: fmt.bare_base(row[of]).replace(", ", "\n")
+
+
+def stacked_sums(title: str, of: Of = "") -> Written[Row]:
     """The column of a ratio with its two sums below it."""
     return Column(title, doc.Kind.STACKED), lambda row: "\n".join(filter(None, (_value(row, of), row[of].sums)))
 
 
-def gauge(of: str = "", title: str = "0 to 100 %") -> Written[Row]:
+def gauge(of: Of = "", title: str = "0 to 100 %") -> Written[Row]:
     """The column that draws where a figure lies on its scale, on pages."""
     return Column(title, doc.Kind.GAUGE), lambda row: _gauge(row[of], row.scale(of))
 
 
-def bar(of: str = "") -> Written[Row]:
+def bar(of: Of = "") -> Written[Row]:
     """The column that draws a share as a bar."""
     return Column("", doc.Kind.BAR), lambda row: Gauge(row[of].value)
 
 
-def sums(title: str, of: str = "") -> Written[Row]:
+def sums(title: str, of: Of = "") -> Written[Row]:
     """The column of the two sums of a ratio: `10 of 12`."""
     return title, lambda row: row[of].sums
 
 
-def counted(title: str, of: str = "") -> Written[Row]:
+def counted(title: str, of: Of = "") -> Written[Row]:
     """The column of how many samples, or votes, a share stands for: `29 of 50`."""
     return title, lambda row: fmt.band_count(row[of])
 
 
-def _value(row: Row, of: str) -> str:
+def _value(row: Row, of: Of) -> str:
     figure, scale = row[of], row.scale(of)
     return fmt.in_unit(figure.value, row.unit(of)) if scale == _WHOLE else fmt.on_scale(figure.value, scale)
 

@@ -11,6 +11,7 @@ from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report import wording
 from steelyard.report.document import Kind, Section, Table, bullets, section, table_section
+from steelyard.report.figures import selection_of
 from steelyard.report.format import AND_BASELINES, OF_A_RUN
 from steelyard.report.model import Report
 from steelyard.stats.intervals import Estimate
@@ -19,8 +20,6 @@ from steelyard.store.selection import Selection
 _MOST_GATES = 40
 _IN_A_LINE, _WITH_VALUES = 10, 6
 """Gates that are named one behind the other, and up to how many of them have their values there."""
-_SUBJECTS = {"<band>": "band", "<component>": "component", "<code>": "code", "<check>": "check"}
-_OUTCOMES = {"malformed_rate": "malformed", "scored_rate": "scored", "inconclusive_rate": "inconclusive"}
 _IN_WORDS = {Verdict.PASS: "ok", Verdict.FAIL: "fails", Verdict.INVALID: "invalid"}
 
 
@@ -64,19 +63,15 @@ def _decided(**settings: Any) -> list[doc.Written[GateResult]]:
     ]
 
 
-def gate_selection(gate: GateResult) -> Selection:
+def gate_selection(gate: GateResult) -> Selection | None:
     """The samples that a gate's figure comes from: those of its slice, with the band, code or check that it names."""
     try:
         on = parse_gate(gate.gate)
     except ValueError:
         # A rule over repeats, or a metric of the suite's own that is not at hand: all samples have a part in it.
         return Selection()
-    named: dict[str, Any] = {_SUBJECTS[part]: on.subject for part in _SUBJECTS if part in on.pattern}
-    named |= {"outcome": _OUTCOMES[on.metric]} if on.metric in _OUTCOMES else {}
-    if on.factor is None:
-        return Selection(**named)
     name = gate.metric.removeprefix(f"{on.factor}.").removesuffix(f".{on.metric}")
-    return Selection.of_slice(on.factor, name, **named)
+    return selection_of(on.factor or "", name, on.pattern, on.names)
 
 
 def failing(report: Report, most: int) -> list[Section]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard.metrics.figures import Slice
-from steelyard.metrics.registry import MEASURE, POINTS, READABLE
+from steelyard.metrics.registry import MEASURE, POINTS, READABLE, filled
 from steelyard.records import RunHeader
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report import wording
-from steelyard.report.document import Column, Kind, Table
+from steelyard.report.document import Column, Table
 from steelyard.report.figures import (
     bar,
     base,
@@ -28,6 +28,7 @@ from steelyard.report.format import OF_A_RUN
 from steelyard.report.judge.run import judged_names, weight_of
 from steelyard.report.model import Report, SampleDetail
 from steelyard.stats.intervals import Estimate
+from steelyard.store.figures import Kind
 from steelyard.store.selection import Selection
 from steelyard.suite.models import Component, levels_of
 
@@ -186,31 +187,35 @@ def measures_by_variant(report: Report) -> Table:
         groups,
         "",
         *columns,
-        base("average", Kind.STACKED),
+        base("average", doc.Kind.STACKED),
         head="Variant",
     )
     return table.turned("Measure") if len(groups) < len(names) else table
 
 
-def measured(report: Report, group: Slice) -> dict[str, str]:
-    """The names of a slice's measures by label: a component's name stands before them where there are several.
+def measured(report: Report, group: Slice) -> dict[str, Kind]:
+    """A slice's measures by label: a component's name stands before them where there are several.
 
     Not those over readable answers that are the same over all, nor what no answer of a run with counts has counted.
     The flags of a judge have a table of their own.
     """
     judged = judged_names(report.header)
-    every: dict[str, dict[str, Estimate]] = {}
+    every: dict[str, dict[str, Kind]] = {}
     for pattern, end in ((MEASURE, ""), (f"{MEASURE}{READABLE}", READABLE)):
         for component, measure in group.each_name(pattern):
             if component not in judged:
-                name = f"{measure}{end}"
-                every.setdefault(component, {})[name] = group[f"score.{component}.{name}"]
+                every.setdefault(component, {})[f"{measure}{end}"] = Kind(pattern, (component, measure))
+
+    def is_shown(name: str, of_component: dict[str, Kind]) -> bool:
+        ratios = {measure: group[filled(*kind)] for measure, kind in of_component.items()}
+        same = name.endswith(READABLE) and ratios[name].sums == ratios[name.removesuffix(READABLE)].sums
+        return not same and bool(ratios[name].n or not any(ratio.n for ratio in ratios.values()))
+
     return {
-        (f"{component}.{name}" if len(every) > 1 else name): f"score.{component}.{name}"
-        for component, ratios in every.items()
-        for name, ratio in ratios.items()
-        if not (name.endswith(READABLE) and ratio.sums == ratios[name.removesuffix(READABLE)].sums)
-        and (ratio.n or not any(other.n for other in ratios.values()))
+        (f"{component}.{name}" if len(every) > 1 else name): kind
+        for component, kinds in every.items()
+        for name, kind in kinds.items()
+        if is_shown(name, kinds)
     }
 
 
@@ -255,7 +260,7 @@ def _counts(report: Report, declared: Component) -> Table:
         declared.name + (f": {declared.about.rstrip('.')}" if declared.about else ""),
         report.header.description,
         overall,
-        {word: f"score.{declared.name}.{word}" for word in ratios},
+        {word: Kind(MEASURE, (declared.name, word)) for word in ratios},
         sums("Times"),
         *estimate("Share"),
         head="Statement",
@@ -305,7 +310,7 @@ def answers_by_variant(report: Report) -> Table:
         ]
         truth = "" if expected[case] is None else fmt.shortened(fmt.as_text(expected[case]), _LONGEST_ANSWER)
         rows.append((case, truth, *row))
-    columns = [doc.words("Case"), doc.words("Expected"), *(Column(name, Kind.LINES) for name in names)]
+    columns = [doc.words("Case"), doc.words("Expected"), *(Column(name, doc.Kind.LINES) for name in names)]
     note = f"score and answer of each repeat; what all answers to a case begin with is cut to {START}"
     return _grid(report, "Answers by variant", tuple(columns), rows, note)
 

@@ -302,7 +302,10 @@ def stability(report: Report) -> Table:
         {f"{name} ({result.how[name]})" if name in result.how else name: f"stability.{name}" for name in shares},
         *(value("Alike"), interval()),
         ("Band", lambda row: band_of(row[""].value)),
-        ("Comparisons", lambda row: f"{overall.count(row.name().replace('stability.', 'stability.comparisons.')):,}"),
+        (
+            "Comparisons",
+            lambda row: f"{overall.count(row.name(row.pattern.replace('stability.', 'stability.comparisons.'))):,}",
+        ),
         ("Cases", lambda row: f"{row[''].n:,}" + (f", {row[''].n_missing:,} n/a" if row[""].n_missing else "")),
         head="Items",
         note="; ".join(messages),
