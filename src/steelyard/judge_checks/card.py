@@ -142,7 +142,7 @@ def thresholds(card: JudgeCard) -> doc.Table:
         card.checks,
         ("Threshold", lambda row: row[0].text),
         ("Value", lambda row: fmt.distinguished(row[1].value.value, row[0].unit, row[0].threshold)),
-        doc.base(lambda row: row[1].value),
+        ("n", lambda row: fmt.bare_base(row[1].value)),
         (
             "95 % interval",
             lambda row: fmt.interval(row[1].value, row[0].unit) + (f" {_ACROSS}" if row[1].across else ""),
@@ -249,8 +249,11 @@ def flags(card: JudgeCard) -> doc.Table:
         card,
         "Flags against labels",
         {label: name for label, name in names.items() if any(_counts(counts[label]))},
-        (doc.Column("Precision", doc.Kind.STACKED), lambda row: _rate(row, row.pattern)),
-        (doc.Column("Recall", doc.Kind.STACKED), lambda row: _rate(row, row.pattern.replace("precision", "recall"))),
+        (doc.Column("Precision", doc.Kind.STACKED), lambda row: _rate(row, row.own.pattern)),
+        (
+            doc.Column("Recall", doc.Kind.STACKED),
+            lambda row: _rate(row, row.own.pattern.replace("precision", "recall")),
+        ),
         *(
             (doc.Column(title, doc.Kind.STACKED), lambda row, at=at: f"{_counts(counts[row.label])[at]:,}")
             for at, title in enumerate(("Hits", "False alarms", "Missed", "Quiet"))
@@ -264,7 +267,11 @@ def _counts(flag: FlagCounts) -> tuple[int, int, int, int]:
     return flag.hits, flag.false_alarms, flag.missed, flag.quiet
 
 
-def _rate(row: Row, of: str) -> str:
+def _recall(row: Row) -> str:
+    return row.own.pattern.replace("precision", "recall")
+
+
+def _rate(row: Row, of: str = "") -> str:
     return f"{over_interval(row, of)}\n{fmt.base(row[of].n, row[of].n_missing)}"
 
 

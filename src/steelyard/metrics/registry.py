@@ -340,7 +340,7 @@ def metric(pattern: str) -> Metric:
 def steps(pattern: str, names: Names) -> Names:
     """The parts of a pattern with its angle brackets filled."""
     left = iter(names)
-    return tuple(next(left) if part.startswith("<") else part for part in pattern.split("."))
+    return tuple(next(left, part) if part.startswith("<") else part for part in pattern.split("."))
 
 
 def filled(pattern: str, names: Names) -> str:

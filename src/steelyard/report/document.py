@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 from steelyard.frozen import frozen
 from steelyard.report import format as fmt
 from steelyard.report.charts.base import Chart
-from steelyard.stats.intervals import Estimate
 from steelyard.store.selection import Selection
 
 NOTHING = ("", "n/a")
@@ -211,26 +210,6 @@ def inside(of: Callable[[Any], T], column: Written[T]) -> Written[Any]:
 def words(title: str, **settings: Any) -> Column:
     """The heading of a column of text."""
     return Column(title, Kind.TEXT, **settings)
-
-
-def value(of: Callable[[Any], Estimate], title: str = "Value", unit: str = "share") -> Written[Any]:
-    """The column of a figure."""
-    return title, lambda item: fmt.in_unit(of(item).value, unit)
-
-
-def interval(of: Callable[[Any], Estimate], unit: str = "share") -> Written[Any]:
-    """The column of a figure's interval."""
-    return "95 % interval", lambda item: fmt.interval(of(item), unit)
-
-
-def base(of: Callable[[Any], Estimate]) -> Written[Any]:
-    """The column of what a figure stands on."""
-    return "n", lambda item: fmt.bare_base(of(item))
-
-
-def estimate(of: Callable[[Any], Estimate], title: str = "Value", unit: str = "share") -> list[Written[Any]]:
-    """The columns of a figure with its interval and what it stands on."""
-    return [value(of, title, unit), interval(of, unit), base(of)]
 
 
 @frozen

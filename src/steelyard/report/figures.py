@@ -14,7 +14,7 @@ from typing import Any
 
 from steelyard.frozen import frozen
 from steelyard.metrics.figures import Slice
-from steelyard.metrics.registry import POINTS, Names, filled, find, metric
+from steelyard.metrics.registry import POINTS, filled, find, metric
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.document import Cell, Column, Gauge, Table, Written
@@ -32,8 +32,7 @@ _SELECTED_BY = {
     "<check>": "check",
     "<section>": "section",
 }
-"""What fills an angle bracket of a metric's name, and the field of a selection with the samples that have it."""
-
+"""What fills an angle bracket of a metric's name, and the field of a selection of the samples that have it."""
 _OUTCOMES = {"malformed_rate": "malformed", "scored_rate": "scored", "inconclusive_rate": "inconclusive"}
 
 Of = str | Kind
@@ -47,17 +46,20 @@ class Row:
     suite: SuiteModel
     part: Slice
     label: str
-    pattern: str
-    """The metric of the row's own figure; "" for a row that is a slice."""
-    names: Names
+    own: Kind
+    """What the row's own figure is of; the pattern "" for a row that is a slice."""
 
     def __getitem__(self, of: Of) -> Estimate:
         """The figure of a metric, whose angle brackets are filled as those of the row are; "" is the row's own."""
         return self.part[self.name(of)]
 
+    def count(self, of: Of = "") -> str:
+        """A figure that is a number of something: `1,234`, 0 where the slice does not have it."""
+        return f"{self.part.count(self.name(of)):,}"
+
     def kind(self, of: Of = "") -> Kind:
         """What a figure is of."""
-        return Kind(of or self.pattern, self.names) if isinstance(of, str) else of
+        return self.own._replace(pattern=of or self.own.pattern) if isinstance(of, str) else of
 
     def name(self, of: Of = "") -> str:
         """The name of a figure: `score.tone.points` for `score.<component>.points`."""
@@ -90,37 +92,34 @@ def figures_table(
     selection: Callable[[Row], Selection | None] = lambda row: samples_of(row),
     **settings: Any,
 ) -> Table:
-    """A table with a row for each name in each slice; `head` is the heading of what they are called.
+    """A table with a row for each name in each slice; `head` is the heading above what they are called.
 
     `names` are a pattern (`band.<band>`: all that fills it in the first slice, or what `each` lists), names by label,
-    or "", where each row is a slice. A column is of the row's own figure or, given a pattern, of another metric.
+    or "", where each row is a slice. A column shows the row's own figure or, given a pattern, that of another metric.
     """
     parts = [slices] if isinstance(slices, Slice) else slices
     rows = [
-        Row(suite, part, _label(part, called) if called else part.name, pattern, fills)
-        for called, pattern, fills in _named(parts, names, each)
-        for part in parts
+        Row(suite, part, _label(part, called), kind) for called, kind in _named(parts, names, each) for part in parts
     ]
     return doc.table(title, rows, (head, label), *columns, selection=selection, **settings)
 
 
 def _label(part: Slice, called: str) -> str:
-    return f"{part.key.text}.{called}" if part.factor else called
+    return ".".join(filter(None, (part.key.text, called))) if called else part.name
 
 
 def _named(
     parts: Sequence[Slice], names: str | Mapping[str, str | Kind], each: Iterable[str] | None
-) -> Iterator[tuple[str, str, Names]]:
-    """What rows are called, their metric, and what fills its angle brackets."""
+) -> Iterator[tuple[str, Kind]]:
+    """What rows are called, and what their own figures are of."""
     if not isinstance(names, str):
-        for called, name in names.items():
-            yield called, *(kind_of(name, parts) if isinstance(name, str) else name)
+        yield from ((called, kind_of(name, parts) if isinstance(name, str) else name) for called, name in names.items())
     elif not names:
-        yield "", "", ()
+        yield "", Kind("")
     elif each is not None:
-        yield from ((called, names, (called,)) for called in each)
+        yield from ((called, Kind(names, (called,))) for called in each)
     else:
-        yield from ((".".join(fills), names, fills) for part in parts[:1] for fills in part.each_name(names))
+        yield from ((".".join(fills), Kind(names, fills)) for part in parts[:1] for fills in part.each_name(names))
 
 
 def kind_of(name: str, parts: Iterable[Slice]) -> Kind:
@@ -131,23 +130,21 @@ def kind_of(name: str, parts: Iterable[Slice]) -> Kind:
     return Kind(name) if named is None else Kind(named[0].name, tuple(named[1].values()))
 
 
-def samples_of(row: Row, **more: Any) -> Selection | None:
-    """The samples that a row's figures come from, of which more may be asked."""
-    return selection_of(row.part.factor, row.part.name, row.pattern, row.names, **more)
+def samples_of(row: Row) -> Selection | None:
+    """The samples that a row's figures come from."""
+    return selection_of(row.part.factor, row.part.name, row.own)
 
 
-def selection_of(factor: str, name: str, pattern: str, names: Names, **more: Any) -> Selection | None:
+def selection_of(factor: str, name: str, kind: Kind) -> Selection | None:
     """The samples of a slice, or of the whole run, that a metric is about: those with the band, code or outcome that it
     names. None for a level of one of several factors of variants, which nothing selects."""
     if factor.startswith("variant."):
         return None
-    blanks = (part for part in pattern.split(".") if part.startswith("<"))
-    more |= {_SELECTED_BY[blank]: fill for blank, fill in zip(blanks, names, strict=False) if blank in _SELECTED_BY}
-    more |= {"outcome": _OUTCOMES[pattern]} if pattern in _OUTCOMES else {}
-    return Selection.of_slice(factor, name, **more) if factor else Selection(**more)
-
-
-# Columns. Each is of the row's own figure or, with a pattern, of another metric.
+    blanks = (part for part in kind.pattern.split(".") if part.startswith("<"))
+    filled_by = zip(blanks, kind.names, strict=False)
+    asked: dict[str, Any] = {_SELECTED_BY[blank]: fill for blank, fill in filled_by if blank in _SELECTED_BY}
+    asked |= {"outcome": _OUTCOMES[kind.pattern]} if kind.pattern in _OUTCOMES else {}
+    return Selection.of_slice(factor, name, **asked) if factor else Selection(**asked)
 
 
 def value(title: str | Column = "Value", of: Of = "") -> Written[Row]:
@@ -155,9 +152,9 @@ def value(title: str | Column = "Value", of: Of = "") -> Written[Row]:
     return title, lambda row: _value(row, of)
 
 
-def interval(of: Of = "", title: str | Column = _INTERVAL) -> Written[Row]:
+def interval(of: Of = "") -> Written[Row]:
     """The column of a figure's interval."""
-    return title, lambda row: fmt.interval(row[of], row.unit(of))
+    return _INTERVAL, lambda row: fmt.interval(row[of], row.unit(of))
 
 
 def base(of: Of = "", kind: doc.Kind = doc.Kind.FIGURE) -> Written[Row]:

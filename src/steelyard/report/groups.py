@@ -168,7 +168,7 @@ def measures(report: Report) -> Table:
         overall,
         measured(report, overall),
         *(value(), interval(), gauge(), sums("Counted"), base()),
-        (doc.words("What it is", optional=True), lambda row: measure_about(report.header, *row.names)),
+        (doc.words("What it is", optional=True), lambda row: measure_about(report.header, *row.own.names)),
         head="Measure",
         note="ratios of counts, each summed over all n samples; of a mean,  the measures it averages",
         signature=OF_A_RUN,

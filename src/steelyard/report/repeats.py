@@ -304,7 +304,7 @@ def stability(report: Report) -> Table:
         ("Band", lambda row: band_of(row[""].value)),
         (
             "Comparisons",
-            lambda row: f"{overall.count(row.name(row.pattern.replace('stability.', 'stability.comparisons.'))):,}",
+            lambda row: row.count(row.own.pattern.replace("stability.", "stability.comparisons.")),
         ),
         ("Cases", lambda row: f"{row[''].n:,}" + (f", {row[''].n_missing:,} n/a" if row[""].n_missing else "")),
         head="Items",
