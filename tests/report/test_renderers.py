@@ -22,10 +22,10 @@ from steelyard.report.document import (
     Document,
     Drawing,
     Facts,
-    Figure,
     Fold,
     Gauge,
     Headline,
+    HeadlineFigure,
     Kind,
     LegendLine,
     Link,
@@ -33,7 +33,7 @@ from steelyard.report.document import (
     Picture,
     Quote,
     SampleBlock,
-    Samples,
+    SampleList,
     Section,
     SmallTables,
     Table,
@@ -114,7 +114,7 @@ def everything(text="words"):
         Headline(
             "FAIL",
             text,
-            figure=Figure("Pass rate", "62.5 %", text, Gauge(0.6, label=text)),
+            figure=HeadlineFigure("Pass rate", "62.5 %", text, Gauge(0.6, label=text)),
             remarks=[Bullet(text), Bullet(text, Tone.WARNING)],
             extra=[Bullets([Bullet(text)], numbered=True)],
         ),
@@ -123,7 +123,7 @@ def everything(text="words"):
         Section("Table", [wide], short=True),
         Section("Folds", [Fold(text, [Text(text)], bulky=False), Fold(text, [Text(text)])]),
         Section("Chart", [chart("c", "Title", "sub", text, data={"values": []}, mark="bar", encoding={})]),
-        Samples([sample, case], 5),
+        SampleList([sample, case], 5),
         Bullets([Bullet(text, label="Why")]),
     ]
     return Document(text, blocks, [text], [text], ["FAIL: done"])
@@ -289,7 +289,7 @@ def test_markdown_folds_all_but_the_main_sections_and_fits_into_a_comment():
     assert text.startswith("### ❌ words: FAIL")
     assert text.index("words (words)") < text.index("<summary>Figures</summary>") < text.index("Small")
     long = [SampleBlock(f"s{n}", f"case {n}", "failed", "0.0 %", "", [Quote("Answer", "x" * 1_400)]) for n in range(60)]
-    cut = to_markdown(Document("t", [Samples(long, 60)]), room=20_000)
+    cut = to_markdown(Document("t", [SampleList(long, 60)]), room=20_000)
     assert len(cut) < 20_000
     assert "more of 60 are not shown here." in cut
 
@@ -345,9 +345,9 @@ def test_texts_of_many_samples_are_cut_so_that_the_page_stays_small():
             for i in range(n)
         ]
 
-    few = to_html(Document("t", [Samples(samples(20, 10_000), 20)]))
+    few = to_html(Document("t", [SampleList(samples(20, 10_000), 20)]))
     assert "characters)" not in few
-    many = to_html(Document("t", [Samples(samples(1_000, 10_000), 1_000)]))
+    many = to_html(Document("t", [SampleList(samples(1_000, 10_000), 1_000)]))
     assert 1_000_000 < len(many.encode()) < 3_000_000
     assert "... (+9," in many
 

@@ -21,7 +21,7 @@ from steelyard.suite.case import MISSING, Case, canonical, compile_path, drawn_f
 from steelyard.suite.models import Limits, SuiteModel, Variant
 from steelyard.suite.slices import slice_names
 from steelyard.suite.truth import in_no_case
-from steelyard.suite.values import OPEN_CONCURRENCY, Part, slice_path_problem
+from steelyard.suite.values import OPEN_CONCURRENCY, SuitePart, slice_path_problem
 from steelyard.suite.yaml import explain, unknown_key
 from steelyard.targets.base import Request
 
@@ -36,7 +36,7 @@ _NO_STRATUM = "(none)"
 
 
 @frozen
-class Selection:
+class GridSelection:
     """Which part of the grid to score: `only` holds (factor, value) pairs; values of one factor are alternatives."""
 
     only: tuple[tuple[str, str], ...] = ()
@@ -157,7 +157,7 @@ def parse_only(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
 class RunOptions:
     """Everything that can differ between two runs of one suite; None means as the suite declares."""
 
-    selection: Selection = Selection()
+    selection: GridSelection = GridSelection()
     repeats: int | None = None
     concurrency: int | None = None
     timeout: float | None = None
@@ -226,7 +226,7 @@ class RunOptions:
 def run_options(function: str, values: Mapping[str, Any]) -> RunOptions:
     """The options that a Python caller gave to a function of this name; UsageError with the first that is wrong."""
     others: dict[str, Any] = {
-        "selection": Selection,
+        "selection": GridSelection,
         "experiment": ExperimentPlan,
         **dict.fromkeys(("repeats", "workers"), Annotated[int, Field(ge=1)]),
         **dict.fromkeys(("resume", "retry_failed", "answers_of", "on"), str),
@@ -239,7 +239,7 @@ def run_options(function: str, values: Mapping[str, Any]) -> RunOptions:
         raise UsageError(f"{function}: {unknown_key(name, list(kinds))}")
     given = {name: value for name, value in values.items() if value is not None}
     fields: Any = {name: (kinds[name], ...) for name in given}
-    model: type[Part] = create_model("Options", __base__=Part, **fields)
+    model: type[SuitePart] = create_model("Options", __base__=SuitePart, **fields)
     try:
         checked = model.model_validate(given)
     except ValidationError as error:
@@ -294,9 +294,9 @@ def refuse_unfinished_rescore(earlier: RunHeader) -> None:
         )
 
 
-def selection_of(started: RunHeader) -> Selection:
+def selection_of(started: RunHeader) -> GridSelection:
     """The part of the grid that a run was asked to score."""
-    return Selection(parse_only(started.options.only), started.options.limit, started.options.sample)
+    return GridSelection(parse_only(started.options.only), started.options.limit, started.options.sample)
 
 
 def resumed_options(options: RunOptions, started: RunHeader) -> RunOptions:
@@ -307,7 +307,7 @@ def resumed_options(options: RunOptions, started: RunHeader) -> RunOptions:
         ("--repeats", options.repeats, then.repeats),
         ("--strict", options.strict, then.strict),
     ):
-        if given not in (None, False, Selection(), before):
+        if given not in (None, False, GridSelection(), before):
             raise UsageError(f"{name}: that of run {started.id} applies and differs; leave it out")
     return replace(
         options,
@@ -375,7 +375,7 @@ class Planned:
 class Plan:
     """What a run will ask, in a fixed order: all repeats of a variant, all variants of a case, case by case."""
 
-    def __init__(self, suite: SuiteModel, selection: Selection, repeats: int) -> None:
+    def __init__(self, suite: SuiteModel, selection: GridSelection, repeats: int) -> None:
         self._suite = suite
         self.folder = suite.folder
         self._selection = selection

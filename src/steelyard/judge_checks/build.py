@@ -9,7 +9,7 @@ from steelyard.analysis.judge.corrected import LabelColumns, RunLabels, read_lab
 from steelyard.analysis.judge.health import judge_health
 from steelyard.analysis.judge.labels import labels_by_case, with_labelled
 from steelyard.analysis.judge.model import JudgeHealth
-from steelyard.analysis.judge.reasons import Reasons
+from steelyard.analysis.judge.reasons import ReasonCounter
 from steelyard.analysis.judge.rubric import is_unanswered
 from steelyard.analysis.model import JudgeFigures, Summary
 from steelyard.decide.disclosures import origins_of_run
@@ -168,7 +168,7 @@ class _Watch:
     def __init__(self) -> None:
         self.examples: dict[str, list[Example]] = {}
         self.n_failed = 0
-        self.reasons = Reasons()
+        self.reasons = ReasonCounter()
 
     def passing(self, judged: Iterable[JudgedSample]) -> Iterator[JudgedSample]:
         """The same judgements."""

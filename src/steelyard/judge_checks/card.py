@@ -29,7 +29,7 @@ from steelyard.report.model import header_data
 from steelyard.report.render.json import encode, picked
 from steelyard.report.verdicts import NO_VERDICT
 from steelyard.report.wording import signature_line
-from steelyard.stats.agreement import ENOUGH_WON, FEWEST_PEOPLE, FEWEST_TEXTS, Confusion
+from steelyard.stats.agreement import ENOUGH_WON, FEWEST_PEOPLE, FEWEST_TEXTS, ConfusionMatrix
 from steelyard.stats.intervals import Estimate
 
 FORMAT = "steelyard.judge/1"
@@ -281,7 +281,7 @@ def confusions(card: JudgeCard) -> list[doc.Table]:
     return confusion_tables({name: item.confusion for name, item in dimensions.items()}, "best")
 
 
-def confusion_tables(by_name: Mapping[str, Confusion], rows_are: str) -> list[doc.Table]:
+def confusion_tables(by_name: Mapping[str, ConfusionMatrix], rows_are: str) -> list[doc.Table]:
     """A small table for each confusion that counts anything."""
     tables = []
     for name, confusion in by_name.items():

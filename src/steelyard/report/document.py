@@ -250,7 +250,7 @@ def bullets(texts: Iterable[str], tone: Tone = Tone.PLAIN) -> Bullets:
 
 
 @frozen
-class Figure:
+class HeadlineFigure:
     """The figure that a headline shows large: `Pass rate` `62.5 %` `(score >= 75 %) [47.0, 75.8] n 40`."""
 
     label: str
@@ -270,7 +270,7 @@ class Headline:
     word: str
     text: str
     shown: str = ""
-    figure: Figure | None = None
+    figure: HeadlineFigure | None = None
     remarks: Sequence[Bullet] = ()
     extra: Sequence[Block] = ()
 
@@ -395,7 +395,7 @@ class SampleBlock:
 
 
 @frozen
-class Samples:
+class SampleList:
     """The samples of a run, the worst first; `total` is how many the run has."""
 
     items: Sequence[SampleBlock]
@@ -411,7 +411,7 @@ Block = (
     | Headline
     | Picture
     | Quote
-    | Samples
+    | SampleList
     | Section
     | SmallTables
     | Table
@@ -479,7 +479,7 @@ def every_block(blocks: Iterable[Block]) -> Iterator[Block]:
             yield from every_block(block.blocks)
         elif isinstance(block, Headline):
             yield from every_block(block.extra)
-        elif isinstance(block, Samples):
+        elif isinstance(block, SampleList):
             for sample in block.items:
                 for item in (sample, *sample.repeats):
                     yield from every_block(item.blocks)

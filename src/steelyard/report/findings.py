@@ -17,7 +17,7 @@ from steelyard.report.figures import Row, base, figures_table, value
 from steelyard.report.model import Report
 from steelyard.report.render.json import encode_object, picked
 from steelyard.stats.intervals import Estimate
-from steelyard.store.base import Hit
+from steelyard.store.base import SampleFinding
 from steelyard.store.selection import Selection
 
 _MOST_CODES = 50
@@ -43,7 +43,7 @@ def _one_by_one(report: Report, found: FoundCode) -> list[Fold]:
     code, listed = code_of(report.header, found.code), {wording.anchor(detail.line) for detail in report.details}
     about = " ".join(filter(None, [code.about, f"severity: {code.severity}" if code.severity else ""]))
 
-    def link(hit: Hit) -> doc.Cell:
+    def link(hit: SampleFinding) -> doc.Cell:
         anchor, name = wording.anchor(hit), wording.sample_name(hit, repeats=report.summary.repeats)
         return Link(name, anchor) if anchor in listed else doc.Figures(name, _samples_of(hit, found.code))
 
@@ -76,7 +76,7 @@ def _one_by_one(report: Report, found: FoundCode) -> list[Fold]:
     return [Fold(title, [doc.Text(about), by_group, one_by_one])]
 
 
-def _samples_of(hit: Hit, code: str) -> Selection:
+def _samples_of(hit: SampleFinding, code: str) -> Selection:
     return Selection(case=hit.case_id, variant=hit.variant, code=code)
 
 

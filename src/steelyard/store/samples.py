@@ -30,7 +30,7 @@ from steelyard.records import (
     Score,
     ScorerCall,
 )
-from steelyard.store.base import Hit
+from steelyard.store.base import SampleFinding
 from steelyard.store.codec import (
     Row,
     columns_of,
@@ -462,11 +462,11 @@ def samples_at(session: Session, run: int, seqs: Sequence[int], *, answers: bool
     return [samples[seq] for seq in seqs]
 
 
-def findings_of(session: Session, run: int, code: str, limit: int) -> list[Hit]:
+def findings_of(session: Session, run: int, code: str, limit: int) -> list[SampleFinding]:
     """The first findings of one code in conclusive samples, in the order of the plan."""
     rows = session.execute(_OF_CODE, (run, to_stored(code), *_CONCLUSIVE, limit))
     return [
-        Hit(from_stored(case_id), from_stored(variant), repeat, from_row(Finding, values))
+        SampleFinding(from_stored(case_id), from_stored(variant), repeat, from_row(Finding, values))
         for case_id, variant, repeat, *values in rows
     ]
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from steelyard.errors import RunNotFound, RunTaken, StoreError, UsageError
 from steelyard.records import BASELINE_SIGN, Item, PastRun, RunHeader, RunState, Sample, TargetFacts
 from steelyard.store import contents, logs
-from steelyard.store.base import Checks, ClaimColumns, Columns, Hit, JudgedSample, Spending
+from steelyard.store.base import Checks, ClaimColumns, Columns, JudgedSample, SampleFinding, Spending
 from steelyard.store.codec import Row, columns_of, from_row, from_stored, to_json, to_row, to_stored
 from steelyard.store.columns import items_of, read_checks, read_claims, read_columns
 from steelyard.store.contents import Contents
@@ -487,7 +487,7 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
             return spending_of(session, self._number(session, run_id))
 
     @_outlasting
-    def findings(self, run_id: str, code: str, *, limit: int) -> list[Hit]:
+    def findings(self, run_id: str, code: str, *, limit: int) -> list[SampleFinding]:
         with self.database.reading() as session:
             return findings_of(session, self._number(session, run_id), code, limit)
 

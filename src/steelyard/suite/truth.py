@@ -45,7 +45,7 @@ State = tuple[str, str | None, str | None]
 """What was edited, of which case (None for how answers are scored), and its digest afterwards."""
 
 
-class Decision(BaseModel):
+class SuggestionDecision(BaseModel):
     """What a person made of a suggestion: an answer that several runs agree on and that differs from the truth."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
@@ -77,7 +77,7 @@ class LedgerLine(BaseModel):
     change: dict[str, dict[Literal["before", "after"], Any]] | None = None
     """By path into the case, what stood there and what does; the path "" is the whole record. None where only digests
     are known, as for an edit by hand."""
-    suggestion: Decision | None = None
+    suggestion: SuggestionDecision | None = None
     before: str | None
     after: str | None
     """Digests: of the case's truth, None where there was or is no such case; else of that part of the signature."""
@@ -239,11 +239,11 @@ def kept_with_a_run(suite: SuiteModel, signature: Signature) -> tuple[LedgerLine
     return tuple(line.model_copy(update=dict.fromkeys(_CONTENT) | {"suggestion": _bare(line)}) for line in retained)
 
 
-def _bare(line: LedgerLine) -> Decision | None:
+def _bare(line: LedgerLine) -> SuggestionDecision | None:
     return line.suggestion and line.suggestion.model_copy(update={"value": None, "runs": []})
 
 
-def worth(decisions: Sequence[Decision]) -> tuple[dict[str, Any], str]:
+def worth(decisions: Sequence[SuggestionDecision]) -> tuple[dict[str, Any], str]:
     """How many accepted suggestions these are and what they are worth, as data and as a sentence; "" for none."""
     n, points = len(decisions), sum(item.points or 0.0 for item in decisions)
     counted = "1 accepted suggestion is" if n == 1 else f"{n} accepted suggestions are"

@@ -161,7 +161,7 @@ def load_in_words(load: Load | None) -> str:
     return f"{load.concurrency:,} at a time{limit}"
 
 
-class Part(BaseModel):
+class SuitePart(BaseModel):
     """A part of a suite: checked when a file is read, used as it is at run time, stored by `model_dump`.
 
     Strict, since YAML says what is a number and what is a text; `from_data` reads what JSON made of it.
@@ -286,7 +286,7 @@ class Group:
         self._plain = plain
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
-        model: type[Part] = get_args(source)[0]
+        model: type[SuitePart] = get_args(source)[0]
         (key,) = model.given_by_key()
 
         def without_key(part: Any) -> Any:
@@ -297,7 +297,7 @@ class Group:
                 raise ValueError(unknown_key(key, written))
             return {**part, key: ""} if isinstance(part, Mapping) else part
 
-        def with_keys(parts: dict[str, Part]) -> tuple[Part, ...]:
+        def with_keys(parts: dict[str, SuitePart]) -> tuple[SuitePart, ...]:
             return tuple(part.model_copy(update={key: name}) for name, part in parts.items())
 
         item = handler.generate_schema(model)
@@ -395,7 +395,13 @@ Label = Annotated[str, BeforeValidator(_label_text), WithJsonSchema({"type": ["s
 Anything = Annotated[Any, WithJsonSchema({})]
 
 
-class Band(Part):
+class TextFile(SuitePart):
+    """A text kept in a file of the suite's folder."""
+
+    file: str = Field(min_length=1, description="Path of the file, inside the suite's folder.")
+
+
+class Band(SuitePart):
     """A rating: `name` for values of `at_least` and above, up to the next band; the best one holds 1.0 too."""
 
     name: Key

@@ -14,6 +14,7 @@ from pydantic import Field, field_validator, model_validator
 from steelyard.errors import Problem, SuiteError, TargetFailure
 from steelyard.suite.case import Attachment, Case, digest
 from steelyard.suite.files import inside, media_type_of
+from steelyard.suite.values import TextFile
 from steelyard.targets.base import Request, Response, TargetContext
 from steelyard.targets.chat_wire import ChatWire
 from steelyard.targets.filling import (
@@ -29,7 +30,7 @@ from steelyard.targets.model_address import ModelAddress
 from steelyard.targets.protocols import (
     ResponseFormat,
 )
-from steelyard.targets.settings import TextFile, text_of
+from steelyard.targets.settings import text_of
 
 
 class ChatSettings(ModelAddress):

@@ -29,7 +29,7 @@ from steelyard.report.render.html import BlockWriter, tag
 from steelyard.report.render.json import picked
 from steelyard.report.run import context, data, document
 from steelyard.run_history import report as history
-from steelyard.run_history.history import Wanted, groupings_of, marks_between, read_history, why_no_trend
+from steelyard.run_history.history import HistoryOptions, groupings_of, marks_between, read_history, why_no_trend
 from steelyard.store.base import Store
 from steelyard.store.people import Queue
 from steelyard.store.selection import Selection
@@ -283,7 +283,7 @@ def _cut(blocks: Iterable[doc.Block], charts: dict[str, str]) -> Iterator[doc.Bl
                 yield replace(block, blocks=inside) if isinstance(block, doc.Fold) else _section(block, inside)
         elif isinstance(block, Chart) and can_draw():
             yield _picture(block, charts)
-        elif not isinstance(block, doc.Samples):
+        elif not isinstance(block, doc.SampleList):
             yield block
 
 
@@ -356,7 +356,7 @@ def show_chart(visit: Visit) -> tuple[bytes, str]:
 
 def history_figures(store: Store, suite: str, last: int, by: str, metric: str) -> dict[str, Any]:
     """A suite's figures run by run, as a page and as data."""
-    result = read_history(store, suite, Wanted(last=last, by=by, metrics=(metric,) if metric else ()))
+    result = read_history(store, suite, HistoryOptions(last=last, by=by, metrics=(metric,) if metric else ()))
     shown = history.document(result)
     parts, charts = _parts(PageWriter(shown, None, address_in_its_run))
     return {
