@@ -15,7 +15,7 @@ from steelyard.analysis.model import JudgeFigures, Summary
 from steelyard.decide.disclosures import origins_of_run
 from steelyard.decide.gates import GateResult, evaluate_gates
 from steelyard.errors import UsageError
-from steelyard.frozen import frozen
+from steelyard.frozen import frozen, values_of
 from steelyard.metrics.expressions import Gate, parse_judge_threshold
 from steelyard.metrics.run_data import RunData
 from steelyard.records import Outcome, RunHeader, RunState, Verdict
@@ -88,7 +88,7 @@ def build_card(store: Store, header: RunHeader, judge: JudgeModel, leaks: Sequen
     described = _insist_on_same_rubric(header, judge)
     watch = _Watch()
     # The labels are where the suite has them today; all else is as the run was judged.
-    now = {name: getattr(judge, name) for name in ("labels", "labelled", "labels_are")}
+    now = values_of(judge, "labels", "labelled", "labels_are")
     suite = header.description.model_copy(update={"judge": described.model_copy(update=now)})
     labels = labels_by_case(store.cases(header.id), judge) if judge.labels else {}
     of_run = read_labels(store, header.id, suite) or RunLabels()

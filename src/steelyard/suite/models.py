@@ -25,7 +25,7 @@ from pydantic import (
     model_validator,
 )
 
-from steelyard.frozen import frozen
+from steelyard.frozen import frozen, values_of
 from steelyard.suite.case import CaseSource, CaseSurvey, compile_path, compile_place
 from steelyard.suite.judge import JudgeModel
 from steelyard.suite.values import (
@@ -386,10 +386,8 @@ class Component(ComponentSettings):
 
     def scored_by(self, scorer: Any) -> Component:
         """The same component with another instance of its scorer."""
-        settings = {name: getattr(self, name) for name in ("name", "scorer_name", "source")}
-        return Component(
-            **settings, **{name: getattr(self, name) for name in ComponentSettings.model_fields}, scorer=scorer
-        )
+        settings = values_of(self, "name", "scorer_name", "source")
+        return Component(**settings, **values_of(self, *ComponentSettings.model_fields), scorer=scorer)
 
 
 def parameters(scorer: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from steelyard.engine.other_suite import OtherBalance, reading_of
 from steelyard.engine.rescore import same_question
 from steelyard.errors import UsageError
-from steelyard.frozen import frozen
+from steelyard.frozen import frozen, values_of
 from steelyard.loading.load import PENDING_SUFFIX, load_suite
 from steelyard.plugins import checked_call
 from steelyard.records import RunHeader, RunState
@@ -365,7 +365,7 @@ def decide(
         where = "see `steelyard truth suggest --all`, and give the same --agree and --run here as there"
         raise UsageError(f"{several}{meant(name, [item.id for item in listed])}; {where}")
     (item,) = matching
-    about = {"id": item.id, "component": item.component, "value": item.value, "runs": list(item.runs)}
+    about = values_of(item, "id", "component", "value") | {"runs": list(item.runs)}
     decision = SuggestionDecision(outcome=outcome, points=item.points.get(outcome), **about)
     if way := item.ways.get(outcome):
         if _is_redacted(json.dumps(way)):
