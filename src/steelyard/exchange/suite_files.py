@@ -14,6 +14,7 @@ from typing import Any
 from steelyard.errors import UsageError
 from steelyard.exchange.results import ResultFile, ResultSample, SuiteScoring, reading, refuse_twins
 from steelyard.frozen import slotted, values_of
+from steelyard.wording import percent
 
 SUITE, CASES = "suite.yaml", "cases.jsonl"
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
@@ -210,7 +211,7 @@ def _asked(results: ResultFile, survey: _Survey, files: dict[str, str]) -> Itera
     if (repeats := max(survey.cells.values())) > 1:
         yield f"repeats: {repeats}"
     if (share := survey.failed_share) > _ALLOWED:
-        yield f"\n# {share * 100:.1f} % of the answers are errors: allowed here, to see the rest; above 5 % is INVALID."
+        yield f"\n# {percent(share)} of the answers are errors: allowed here, to see the rest; above 5 % is INVALID."
         yield f"limits: {{max_inconclusive: {math.ceil(share * 100)} %}}"
 
 

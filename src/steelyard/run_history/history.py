@@ -14,7 +14,7 @@ from steelyard.analysis.criteria import HASHED, changed_values, criteria_of, has
 from steelyard.analysis.stored import figures_of
 from steelyard.analysis.target import changes_text, target_changes, target_description, target_name
 from steelyard.decide.baselines import baselines
-from steelyard.decide.gates import measure, p_text
+from steelyard.decide.gates import measure
 from steelyard.decide.provenance import DeletedRuns, deletions
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
@@ -28,7 +28,7 @@ from steelyard.store.base import Store
 from steelyard.store.headers import all_cached, answers_from, arm_of, is_partial, is_reading, origin
 from steelyard.suite.values import Band
 from steelyard.suite.yaml import listed
-from steelyard.wording import counted, day, in_unit
+from steelyard.wording import counted, day, in_unit, p_text
 
 
 @frozen

@@ -51,8 +51,8 @@ from steelyard.suite.values import (
     Time,
     passing,
     raise_located,
-    time_in_words,
 )
+from steelyard.wording import time_text
 
 EXPECT = "expect"
 """The component of all checks, and the key that declares them."""
@@ -283,7 +283,7 @@ class LatencyRules(SuitePart):
     @model_validator(mode="after")
     def _leaves_room(self) -> Self:
         if self.below is not None and self.above is not None and self.below >= self.above:
-            limits = f"below {time_in_words(self.below)} is not less than above {time_in_words(self.above)}"
+            limits = f"below {time_text(self.below)} is not less than above {time_text(self.above)}"
             raise_located([(f"{limits}: every median would look wrong", ("below",))])
         if self.normal is not None and self.normal[0] > self.normal[1]:
             raise_located([("normal is [shortest, longest], and the first is longer than the second", ("normal",))])

@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 import json
 import os
+import time
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -24,6 +25,7 @@ from steelyard.suite.mapping import FIELDS, RowMapping
 from steelyard.suite.models import EXPECT, Component, SuiteModel
 from steelyard.suite.readers import Record, Report, read_records
 from steelyard.suite.yaml import Place, explain, meant, result
+from steelyard.wording import iso_time
 
 LEDGER_FILE = "ledger.jsonl"
 TRUTH = "truth"
@@ -212,7 +214,7 @@ def kind_of(before: str | None, after: str | None) -> str:
 
 def moment_now() -> str:
     """Now, as a line of the ledger says it."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return iso_time(time.time())
 
 
 def by_state(lines: Iterable[LedgerLine]) -> dict[State, LedgerLine]:

@@ -217,7 +217,7 @@ def sparkline(trend: Sequence[Mapping[str, Any]], label: str) -> Markup:
     ]
     line = tag("polyline", points=" ".join(f"{x},{y}" for x, y in points))
     dot = tag("circle", cx=points[-1][0], cy=points[-1][1], r=2)
-    about = f"{label} of {len(values)} runs: first {100 * values[0]:.1f} %, last {100 * values[-1]:.1f} %"
+    about = f"{label} of {len(values)} runs: first {fmt.percent(values[0])}, last {fmt.percent(values[-1])}"
     box = f"0 0 {_WIDTH:g} {_HEIGHT:g}"
     return tag("svg", *marks, line, dot, cls="spark", viewBox=box, role="img", aria_label=about)
 
