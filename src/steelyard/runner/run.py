@@ -38,11 +38,11 @@ from steelyard.engine.plan import (
     resumed_options,
     selection_of,
 )
-from steelyard.engine.pool import Scoring
 from steelyard.engine.process import in_own_loop
 from steelyard.engine.replay import ReplayTarget
 from steelyard.engine.rescore import rescore as rescore_answers
 from steelyard.engine.retry import find_failed, planned_samples, retried, take_over
+from steelyard.engine.scoring_processes import Scoring
 from steelyard.engine.scoring_setup import ScoringSetup, as_rescored
 from steelyard.engine.writer import Progress, Silent
 from steelyard.errors import UNFINISHED, RunTaken, SteelyardError, UsageError

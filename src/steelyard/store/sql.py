@@ -29,6 +29,7 @@ from steelyard.store.databases import (
     Session,
     SqliteDatabase,
     in_pieces,
+    pages_of,
     placeholders,
 )
 from steelyard.store.excerpt import Excerpt, Repeat, judged_after, read_excerpts, read_repeats, spending_of
@@ -58,7 +59,6 @@ from steelyard.store.samples import (
     keep_rescored,
     keep_samples,
     page_after,
-    pages_of,
     results_by_key,
     samples_at,
     timed,
@@ -393,7 +393,7 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
 
     def cases(self, run_id: str) -> Iterator[Case]:
         run = self._read(self._number, run_id)
-        return (case_from(content) for page in self._pages(cases_after, run, None) for content in page)
+        return (case_from(content) for page in self._pages(cases_after, run, None) for _id, content in page)
 
     @_outlasting
     def some_samples(
