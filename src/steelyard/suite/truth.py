@@ -14,7 +14,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from steelyard.errors import Problem, UsageError
-from steelyard.frozen import slotted
+from steelyard.frozen import slotted, values_of
 from steelyard.plugins import UserCodeError, checked_call
 from steelyard.records import Signature
 from steelyard.suite.case import MISSING, Case, Getter, compile_path, split_path
@@ -364,7 +364,7 @@ class TruthCheck:
         self._n_cases += 1
         self._any_truth = self._any_truth or bool(case.expected)
         if self._n_cases <= _ENOUGH:
-            _collect({"expected": case.expected, "input": case.input}, self._case_names, self._n_cases)
+            _collect(values_of(case, "expected", "input"), self._case_names, self._n_cases)
         for component in self._components:
             for asked in component.asked:
                 asked.met = asked.met or asked.get(case) is not MISSING
@@ -512,7 +512,7 @@ def in_no_case(path: str, cases: Iterable[Case]) -> str:
     for n, case in enumerate(cases):
         if read(case) is not MISSING:
             return ""
-        _collect({"expected": case.expected, "input": case.input}, names, n)
+        _collect(values_of(case, "expected", "input"), names, n)
     return f"{path} is in no case{_hint(path, names)}"
 
 
