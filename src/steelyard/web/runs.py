@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -15,7 +15,7 @@ from typing import Any
 from markupsafe import Markup
 from pydantic import Field
 
-from steelyard.analysis.stored import figures_of
+from steelyard.analysis.stored import figures_of, has_summary
 from steelyard.analysis.target import target_name
 from steelyard.decide.baselines import baselines
 from steelyard.errors import UsageError
@@ -25,6 +25,7 @@ from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.build import build_report
 from steelyard.report.charts.base import Chart, can_draw, to_svg
+from steelyard.report.model import Report
 from steelyard.report.render.html import BlockWriter, tag
 from steelyard.report.render.json import picked
 from steelyard.report.run import context, data, document
@@ -32,8 +33,8 @@ from steelyard.run_history import report as history
 from steelyard.run_history.history import HistoryOptions, groupings_of, marks_between, read_history, why_no_trend
 from steelyard.store.base import Store
 from steelyard.store.people import Queue
-from steelyard.store.selection import Selection
 from steelyard.store.sql import SqlStore
+from steelyard.web.figures import Job
 from steelyard.web.render import PageWriter
 from steelyard.web.site import (
     File,
@@ -55,6 +56,8 @@ _A_PART = 70_000
 """Bytes of blocks after which a page ends: the rest is fetched when it comes into sight."""
 _TALL = 500.0
 """Pixels; a chart that is taller is folded."""
+_LONGEST_DRAWING = 60.0
+"""Seconds that a browser waits for a chart, while figures of other pages are being computed."""
 _WIDTH, _HEIGHT, _EDGE = 112.0, 22.0, 3.0
 _LEAST_RANGE = 0.1
 """Of a sparkline: smaller movements are drawn small."""
@@ -238,27 +241,40 @@ def state_of(store: SqlStore, header: RunHeader) -> tuple[object, ...]:
     return (verdict, header.ended_at, *store.listing.figures_state(header.suite_name))
 
 
-def run_figures(store: SqlStore, run_id: str) -> dict[str, Any]:
-    """The report of a run, as a page and as data."""
-    report = build_report(store, store.run(run_id), max_details=100)
-    report = replace(report, findings={code: hits[:_MOST_HITS] for code, hits in report.findings.items()})
+def run_page(store: SqlStore, run_id: str) -> dict[str, Any]:
+    """The report of a run as a page."""
+    report = _report(store, run_id)
     shown = document(report)
     parts, charts = _parts(PageWriter(shown, report.header, partial(samples_address, run_id)))
     return {
-        "report": data(replace(report, details=[])),
         "parts": parts,
         "below": " · ".join(context(report)),
         "foot": list(shown.footer),
         "charts": charts,
         "outcomes": report.summary.overall.outcomes,
         "n_samples": report.n_samples,
-        "n_failed": store.page(run_id, Selection(passed=False), limit=1).count if report.summary.passing else None,
+        "n_failed": _n_failed(report),
     }
 
 
-def _parts(writer: BlockWriter) -> tuple[list[str], dict[str, str]]:
+def run_data(store: SqlStore, run_id: str) -> dict[str, Any]:
+    """The report of a run as data."""
+    return {"report": data(replace(_report(store, run_id), details=[]))}
+
+
+def _report(store: SqlStore, run_id: str) -> Report:
+    return build_report(store, store.run(run_id), max_details=100, max_findings=_MOST_HITS)
+
+
+def _n_failed(report: Report) -> int | None:
+    """How many samples did not pass; None for a suite without a pass rule."""
+    rate = report.summary.overall["pass_rate"]
+    return None if not report.summary.passing else round((1 - (rate.value or 0.0)) * rate.n) if rate.n else 0
+
+
+def _parts(writer: BlockWriter) -> tuple[list[str], dict[str, Chart]]:
     """The blocks of a document as pages that are quick to load, and its charts by name."""
-    charts: dict[str, str] = {}
+    charts: dict[str, Chart] = {}
     parts = [""]
     for short, some in groupby(_cut(writer.document.blocks, charts), lambda block: getattr(block, "short", False)):
         for piece in [list(some)] if short else [[block] for block in some]:
@@ -269,7 +285,7 @@ def _parts(writer: BlockWriter) -> tuple[list[str], dict[str, str]]:
     return parts, charts
 
 
-def _cut(blocks: Iterable[doc.Block], charts: dict[str, str]) -> Iterator[doc.Block]:
+def _cut(blocks: Iterable[doc.Block], charts: dict[str, Chart]) -> Iterator[doc.Block]:
     """The blocks without what has a page of its own: samples, rows of long tables, and charts, which `charts` gets."""
     n_folds = 0
     for block in blocks:
@@ -292,28 +308,28 @@ def _section(section: doc.Section, blocks: list[doc.Block]) -> doc.Section:
     return replace(section, blocks=blocks, short=section.short or all(isinstance(item, doc.Drawing) for item in blocks))
 
 
-def _picture(chart: Chart, charts: dict[str, str]) -> doc.Block:
-    svg = to_svg(chart)
-    name = hashlib.blake2b(svg.encode(), digest_size=12).hexdigest()
-    charts[name] = svg
-    width, height = (float(re.findall(rf'{side}="([\d.]+)"', svg)[0]) for side in ("width", "height"))
-    image = tag("img", src=f"/charts/{name}", alt=chart.about, loading="lazy", width=round(width), height=round(height))
-    drawing = doc.Drawing(str(image), "")
-    return doc.Fold(f"Chart: {chart.title}", [drawing]) if height > _TALL else drawing
+def _picture(chart: Chart, charts: dict[str, Chart]) -> doc.Block:
+    """The chart as a picture that the browser asks for, and that is drawn then."""
+    name = hashlib.blake2b(json.dumps(chart.spec, sort_keys=True).encode(), digest_size=12).hexdigest()
+    charts[name] = chart
+    drawing = doc.Drawing(str(tag("img", src=f"/charts/{name}", alt=chart.about, loading="lazy")), "")
+    return doc.Fold(f"Chart: {chart.title}", [drawing]) if chart.height > _TALL else drawing
 
 
 def show_run(visit: Visit) -> Mapping[str, Any]:
     """One run: verdict, gates, what to fix first, slices, and every other figure."""
     store = visit.store
     header = store.run(visit.path["run"])
-    about = f"The figures of run {header.id} are being computed"
-    result = visit.figures(run_figures, header.id, about=about, state=state_of(store, header))
-    visit.site.keep_media(result["charts"])
-    return {
-        "report": result["report"],
+    frame = {
         "progress": None if header.state is RunState.ENDED else _progress(store, header),
-        "n_failed": result["n_failed"],
         "compare_with": _to_compare(store, header),
+    }
+    result = _result(visit, header, run_page)
+    if not visit.of_page:
+        return _result(visit, header, run_data) | frame | {"n_failed": result["n_failed"]}
+    visit.site.keep_charts(result["charts"])
+    return frame | {
+        "n_failed": result["n_failed"],
         "_run": header.id,
         "_suite": header.suite_name,
         "_is_planned": store.people.plan(Queue(header.id)) is not None,
@@ -323,6 +339,14 @@ def show_run(visit: Visit) -> Mapping[str, Any]:
         "_foot": result["foot"],
         **_part(visit, result["parts"]),
     }
+
+
+def _result(visit: Visit, header: RunHeader, job: Job) -> dict[str, Any]:
+    """What a job makes of a run: at once where the store has the run's figures."""
+    state = state_of(visit.store, header)
+    if has_summary(visit.store, header):
+        return visit.site.figures.read(job, visit.store, header.id, state=state)
+    return visit.figures(job, header.id, about=f"The figures of run {header.id} are being computed", state=state)
 
 
 def _part(visit: Visit, parts: Sequence[str]) -> dict[str, Any]:
@@ -348,7 +372,15 @@ def _to_compare(store: SqlStore, header: RunHeader) -> list[dict[str, str]]:
 
 def show_chart(visit: Visit) -> tuple[bytes, str]:
     """A chart of a page that was shown."""
-    return visit.site.media(visit.path["chart"]).encode(), "image/svg+xml"
+    spec = json.dumps(visit.site.chart(visit.path["chart"]).spec)
+    drawn = visit.site.figures.ask(_draw, spec, state=None, timeout=_LONGEST_DRAWING)
+    if drawn is None:
+        raise NotThere("drawing this chart takes too long: load its page again")
+    return drawn["svg"].encode(), "image/svg+xml"
+
+
+def _draw(_: SqlStore, spec: str) -> dict[str, Any]:
+    return {"svg": to_svg(Chart("", "", json.loads(spec), ""))}
 
 
 # ---- the history of a suite
@@ -377,7 +409,7 @@ def show_history(visit: Visit) -> Mapping[str, Any]:
     state = (tuple((header.id, header.state.value) for header in newest), *store.listing.figures_state(suite))
     about = f"The history of {suite} is being computed"
     result = visit.figures(history_figures, suite, query.last, query.by, query.metric, about=about, state=hash(state))
-    visit.site.keep_media(result["charts"])
+    visit.site.keep_charts(result["charts"])
     return {
         "history": result["history"],
         "_suite": suite,
