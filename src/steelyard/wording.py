@@ -54,7 +54,7 @@ def percent(fraction: float | None, digits: int = 1) -> str:
 
 def threshold(fraction: float) -> str:
     """A declared fraction with no more digits than it needs: `75 %`, `62.5 %`."""
-    return f"{round(fraction * 100, 2):g} %"
+    return f"{percentage(fraction, 9):g} %"
 
 
 def points(fraction: float, digits: int = 1) -> str:

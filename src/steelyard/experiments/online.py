@@ -41,7 +41,7 @@ from steelyard.stats.sequential import (
 )
 from steelyard.stats.sequential import METHOD as BOUNDS
 from steelyard.store.logs import OnlineReading
-from steelyard.wording import day
+from steelyard.wording import day, threshold
 
 _MOST_STRAYED = 0.01
 """Above this share of units in both arms, or in an arm that the hash does not give them, the assignment is broken."""
@@ -312,7 +312,7 @@ def _early(experiment: OnlineExperiment, test: str, n: int) -> Iterator[str]:
 
 def _facts(experiment: OnlineExperiment, arms: _Arms) -> tuple[ArmFacts, ArmFacts]:
     a, b = (
-        ArmFacts(letter, name, (("units", f"{n:,}"), ("share", f"{100 * share:g} %")))
+        ArmFacts(letter, name, (("units", f"{n:,}"), ("share", threshold(share))))
         for letter, name, n, share in zip("AB", experiment.arms, arms.n, experiment.shares, strict=True)
     )
     return a, b

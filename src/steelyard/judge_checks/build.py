@@ -22,6 +22,7 @@ from steelyard.records import Outcome, RunHeader, RunState, Verdict
 from steelyard.report.samples import remark_words
 from steelyard.store.base import JudgedSample, Store
 from steelyard.suite.judge import JudgeModel
+from steelyard.wording import threshold
 
 _MOST_EXAMPLES = 3
 
@@ -154,11 +155,11 @@ def _why_invalid(header: RunHeader, health: JudgeHealth, outcomes: dict[str, int
         (broken, "a scorer, or the judge's own code, broke on"),
     ):
         if count > allowed * header.n_planned + 1e-9:
-            yield f"{message} {count} of {header.n_planned} samples, more than the {100 * allowed:g} % allowed"
+            yield f"{message} {count} of {header.n_planned} samples, more than the {threshold(allowed)} allowed"
     silent = health["unanswered"]
     count = round((silent.value or 0.0) * silent.n)
     if count > allowed * silent.n + 1e-9:
-        more = "" if count == silent.n else f", more than the {100 * allowed:g} % allowed"
+        more = "" if count == silent.n else f", more than the {threshold(allowed)} allowed"
         yield f"no answer came for {count:,} of {silent.n:,} votes of the judge{more}"
 
 

@@ -98,8 +98,8 @@ def _unequal(report: Report, factor: str) -> list[str]:
         sizes = {level: counts.get(level, 0) for level in levels}
         if min(sizes.values()) < (1 - _UNEQUAL) * max(sizes.values()):
             where = ", ".join(f"{name}={level}" for name, level in others)
-            counted = ", ".join(f"{level} {n:,}" for level, n in sizes.items())
-            return [f"not comparable: other factors differ between the levels (samples with {where}: {counted})"]
+            numbers = ", ".join(f"{level} {n:,}" for level, n in sizes.items())
+            return [f"not comparable: other factors differ between the levels (samples with {where}: {numbers})"]
     return []
 
 

@@ -430,4 +430,4 @@ def weight_of(header: RunHeader, component: str) -> str:
     """The component's share of the whole weight as a percentage; empty when the suite does not say."""
     weights = {component.name: component.weight for component in header.description.components}
     total = sum(weights.values())
-    return fmt.threshold(weights[component] / total) if component in weights and total > 0 else ""
+    return fmt.threshold(round(weights[component] / total, 4)) if component in weights and total > 0 else ""
