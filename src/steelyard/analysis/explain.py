@@ -52,7 +52,7 @@ class Contributing:
 
 
 @frozen
-class ReasonCount:
+class Counted:
     """So many rows for one reason, and the first cases of them in the order of the plan."""
 
     why: str
@@ -78,9 +78,9 @@ class Explanation:
     """What stands in the formula, by name."""
     interval: str
     """How the interval is made, in words."""
-    excluded: tuple[ReasonCount, ...]
+    excluded: tuple[Counted, ...]
     """What is not in it, by reason."""
-    noted: tuple[ReasonCount, ...]
+    noted: tuple[Counted, ...]
     """What is counted with another value: a malformed answer counts as 0."""
     order: str
     """Which rows come first."""
@@ -121,7 +121,7 @@ class PairExplanation:
     """What stands in the formula of each side, by name."""
     inputs_b: Inputs
     interval: str
-    excluded: tuple[ReasonCount, ...]
+    excluded: tuple[Counted, ...]
     order: str
     contributing: tuple[BehindPair, ...]
     """What moved most against the system first."""
@@ -177,7 +177,7 @@ def explain(
     noted = _counted(contributions.noted, inside, keys, contributions.undecided)
     if absent:
         counts = contributions.absent is None and contributions.undecided is None
-        (excluded if counts else noted).append(ReasonCount(MISSING, absent))
+        (excluded if counts else noted).append(Counted(MISSING, absent))
     values, order = _values(contributions, inside, words.worse)
     ranked = np.argsort(values if order in _ASCENDING else -values, kind="stable")
     detail = contributions.detail or (lambda _: "")
@@ -202,9 +202,7 @@ def explain(
     )
 
 
-def _counted(
-    reasons: Reasons, rows: Array, keys: Callable[[int], Key], weights: Array | None = None
-) -> list[ReasonCount]:
+def _counted(reasons: Reasons, rows: Array, keys: Callable[[int], Key], weights: Array | None = None) -> list[Counted]:
     """How many rows there are for each reason; the first reason that holds for a row counts."""
     results = []
     for why, mask in reasons:
@@ -213,11 +211,11 @@ def _counted(
         count = len(here) if weights is None else int(weights[here].sum())
         if count:
             cases = list(dict.fromkeys(keys(row)[0] for row in here[: 100 * _MOST_CASES].tolist()))
-            results.append(ReasonCount(why, count, tuple(cases[:_MOST_CASES])))
+            results.append(Counted(why, count, tuple(cases[:_MOST_CASES])))
     return results
 
 
-def _frequent(counted: Sequence[ReasonCount]) -> tuple[ReasonCount, ...]:
+def _frequent(counted: Sequence[Counted]) -> tuple[Counted, ...]:
     return tuple(sorted(counted, key=lambda item: -item.count))
 
 
@@ -276,7 +274,7 @@ def explain_pairs(
     how: Aggregate,
     rows: Array | None = None,
     name: str = "",
-    not_comparable: Sequence[ReasonCount] = (),
+    not_comparable: Sequence[Counted] = (),
 ) -> PairExplanation:
     """A figure of a comparison; the rows of both sides are pairs, and it is of those that both sides know."""
     available = [
@@ -324,11 +322,11 @@ def _unknown(
     available: tuple[Array, Array],
     rows: Array,
     keys: Callable[[int], tuple[str, str, int | None, str]],
-) -> list[ReasonCount]:
+) -> list[Counted]:
     def key(row: int) -> Key:
         return keys(row)[:3]
 
-    counteds: list[ReasonCount] = []
+    counteds: list[Counted] = []
     neither = ~available[0][rows] & ~available[1][rows]
     for where, mask, side in (
         ("on either side", neither, 0),
@@ -456,15 +454,15 @@ def _over_cells(cells: ComparedCells, gate: Gate | None, change: MetricChange, m
         interval=method,
     )
     sides = (Contributions(a), Contributions(b))
-    alone = [ReasonCount(why, n) for why, n in cells.not_shared().items() if n]
+    alone = [Counted(why, n) for why, n in cells.not_shared().items() if n]
     return explain_pairs(change, words, sides, key, how=Aggregate.MEAN, not_comparable=alone)
 
 
-def _not_comparable(pairs: Pairs, *, failure: bool, sliced: bool) -> list[ReasonCount]:
+def _not_comparable(pairs: Pairs, *, failure: bool, sliced: bool) -> list[Counted]:
     """Samples of either run that are in no pair, by reason; of a rate of failures, only those without a counterpart."""
     whole = " (of the whole comparison)" if sliced else ""
     return [
-        ReasonCount(
+        Counted(
             f"{why.value}{whole}",
             item.count,
             tuple(dict.fromkeys(line.case_id for line in item.lines))[:_MOST_CASES_COMPARED],

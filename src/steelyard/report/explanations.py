@@ -11,7 +11,7 @@ from rich.text import Text as Line
 
 from steelyard.analysis.compare.attribution_model import points
 from steelyard.analysis.compare.model import MetricChange, Moved
-from steelyard.analysis.explain import BehindPair, Contributing, Explanation, Inputs, PairExplanation, ReasonCount
+from steelyard.analysis.explain import BehindPair, Contributing, Counted, Explanation, Inputs, PairExplanation
 from steelyard.report import document as doc
 from steelyard.report.compare import changes
 from steelyard.report.document import Block, Document, Facts, Section, Table, table_section
@@ -73,7 +73,7 @@ def print_names(result: Sequence[tuple[str, str]], console: Console, *, title: s
 
 
 def _blocks(explanation: Explanation | PairExplanation, limit: int | None) -> list[Block]:
-    noted: Sequence[ReasonCount] = ()
+    noted: Sequence[Counted] = ()
     if isinstance(explanation, Explanation):
         rows, noted = _facts(explanation), explanation.noted
     else:
@@ -147,7 +147,7 @@ def _inputs(inputs: Inputs, value: float | None) -> str:
     return f"{message}: {'n/a' if value is None else f'{value:.6g}'}"
 
 
-def _reasons(title: str, rows: Sequence[ReasonCount]) -> Table:
+def _reasons(title: str, rows: Sequence[Counted]) -> Table:
     """How many there are for each reason."""
     return doc.table(
         title,

@@ -43,7 +43,7 @@ from steelyard.analysis.compare.judge_drift import identical as identical_answer
 from steelyard.analysis.compare.metrics import UNTOUCHED
 from steelyard.analysis.compare.model import Comparison, MetricChange, Moved
 from steelyard.analysis.compare.pairing import CommonCases, ComparedRun, no_variant_in_common
-from steelyard.analysis.explain import Contributing, Explanation, ReasonCount
+from steelyard.analysis.explain import Contributing, Counted, Explanation
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
 from steelyard.stats.arrays import Array
@@ -121,7 +121,7 @@ def explain_portion(attribution: Attribution, portion: Portion, terms: list[Term
         figure=change,
         inputs=(("samples that contribute", float(len(rows))),),
         interval="over what each case adds",
-        excluded=(ReasonCount("contributes 0", level),) if level else (),
+        excluded=(Counted("contributes 0", level),) if level else (),
         noted=(),
         order="what moves it most first; the values sum to it",
         contributing=tuple(rows),
