@@ -11,7 +11,7 @@ from parts.nightly import Nightly, settings, wrong
 from steelyard.alerts.evaluate import changes_of, readings_of
 from steelyard.alerts.evidence import AlertEvidence, State
 from steelyard.decide.baselines import set_baseline
-from steelyard.engine.plan import GridSelection, RunOptions
+from steelyard.engine.plan import RunOptions, Selection
 from steelyard.loading.load import load_suite
 from steelyard.records import Verdict
 from steelyard.store.sql import open_store
@@ -143,7 +143,7 @@ def test_too_few_earlier_runs_or_samples_tell_nothing(nightly):
 def test_runs_that_are_no_readings_are_in_no_window(nightly):
     nightly.nights(2)
     nightly.run(dict.fromkeys((f"c{k}" for k in range(10)), "FAILS"))  # INVALID
-    nightly.run(wrong(3), selection=GridSelection((), 3))  # a part of the suite
+    nightly.run(wrong(3), selection=Selection((), 3))  # a part of the suite
     found = nightly.readings(nightly.run(wrong(12)), "regression")[PASS_RATE]
     assert "than in 2 earlier runs" in found.what
     assert "40 before" in found.how_much

@@ -17,7 +17,7 @@ from parts.small_suite import http_target, write_suite
 from steelyard.api import run_suite
 from steelyard.cluster import on_ray
 from steelyard.cluster.worker import Ask, LeaseItem, Scored, Setup, Worker, WorkerAnswer
-from steelyard.engine.plan import GridSelection, Plan
+from steelyard.engine.plan import Plan, Selection
 from steelyard.errors import MissingExtra, TargetFailure, UsageError
 from steelyard.loading.load import load_suite
 from steelyard.records import Outcome
@@ -157,7 +157,7 @@ async def test_the_value_of_a_key_is_not_sent_and_what_code_prints_is_without_it
     monkeypatch.setenv("PLANTED_KEY", key)
     suite = load_suite(write_suite(tmp_path, target=http_target("http://127.0.0.1:9", token="PLANTED_KEY")))
     setup = setup_of(suite)
-    sent = setup, [LeaseItem(0, 0, Ask(item.ask)) for item in Plan(suite, GridSelection(), 1).asks()]
+    sent = setup, [LeaseItem(0, 0, Ask(item.ask)) for item in Plan(suite, Selection(), 1).asks()]
     assert b"PLANTED_KEY" in pickle.dumps(sent)
     assert key.encode() not in pickle.dumps(sent)
     printed = io.StringIO()
@@ -196,7 +196,7 @@ async def test_a_worker_hands_over_the_answer_first_and_then_its_score(tmp_path,
         suite = load_suite(write_suite(tmp_path, n=2, target=http_target(server.base_url)))
         worker = Worker((setup_of(suite),), wants=10)
         assert (await worker.start())[1] is None
-        planned = list(Plan(suite, GridSelection(), 1).asks())
+        planned = list(Plan(suite, Selection(), 1).asks())
         await worker.take([LeaseItem(number, 0, Ask(item.ask)) for number, item in enumerate(planned)])
         reports = []
         while len(reports) < 3:

@@ -15,7 +15,7 @@ from parts.photos import noise, photo_bytes
 from parts.small_suite import write_suite
 from steelyard.engine.journal import Journal
 from steelyard.engine.owner import _began
-from steelyard.engine.plan import GridSelection, RunOptions
+from steelyard.engine.plan import RunOptions, Selection
 from steelyard.errors import UsageError
 from steelyard.loading.load import load_suite
 from steelyard.records import CallResult, Failure, Owner, RunState, Verdict
@@ -42,9 +42,9 @@ def stopped_after_two(suite, store, **options):
 
 def test_a_resumed_run_keeps_its_selection_repeats_and_strictness(server, store, tmp_path):
     suite = load_suite(write_suite(tmp_path / "s", n=20, target=priced(server)))
-    chosen = GridSelection(only=(("category", "odd"),), limit=3)
+    chosen = Selection(only=(("category", "odd"),), limit=3)
     begun = stopped_after_two(suite, store, selection=chosen, repeats=2, strict=True)
-    for other in ({"selection": GridSelection(limit=4)}, {"repeats": 3}):
+    for other in ({"selection": Selection(limit=4)}, {"repeats": 3}):
         with pytest.raises(UsageError, match=f"that of run {begun.id} applies and differs; leave it out"):
             run.run(suite, store, RunOptions(resume=begun.id, **other))
     header, ending = run.run(suite, store, RunOptions(resume=begun.id, max_cost=10))
@@ -108,7 +108,7 @@ def test_a_rescored_run_stays_suspect(server, store, tmp_path):
 
 def test_only_one_variant_of_the_grid(server, store, tmp_path):
     suite = load_suite(write_suite(tmp_path / "s", n=2, target=priced(server), variants={"tone": ["dry", "warm"]}))
-    header, _ = run.run(suite, store, RunOptions(selection=GridSelection(only=(("variant", "warm"),))))
+    header, _ = run.run(suite, store, RunOptions(selection=Selection(only=(("variant", "warm"),))))
     assert {sample.variant for sample, _ in store.samples(header.id)} == {"warm"}
     assert len(server.requests) == 2
 

@@ -8,7 +8,7 @@ import pytest
 from parts import running as run
 from parts.loopback import Loopback, chat_answer, cut_mid_body, error, garbage, json_answer, slow, throttle
 from parts.small_suite import http_target, write_suite
-from steelyard.engine.plan import GridSelection, RunOptions
+from steelyard.engine.plan import RunOptions, Selection
 from steelyard.errors import StoreError, UsageError
 from steelyard.loading.load import load_suite
 from steelyard.records import Outcome, RunState, Verdict
@@ -57,7 +57,7 @@ def test_the_grid_is_cases_times_variants_times_repeats(server, store, tmp_path)
 def test_only_and_limit_weigh_a_part(server, store, tmp_path):
     server.on("/ask", right)
     suite = load_suite(write_suite(tmp_path / "s", n=10, target=http_target(server.base_url)))
-    options = RunOptions(selection=GridSelection(only=(("category", "odd"),), limit=2))
+    options = RunOptions(selection=Selection(only=(("category", "odd"),), limit=2))
     header, _ = run.run(suite, store, options)
     assert {key[0] for key in samples_of(store, header)} == {"c1", "c3"}
 
@@ -65,7 +65,7 @@ def test_only_and_limit_weigh_a_part(server, store, tmp_path):
 def test_a_selection_that_fits_nothing_is_a_mistake_that_names_what_there_is(store, tmp_path):
     suite = load_suite(write_suite(tmp_path / "s"))
     with pytest.raises(UsageError, match="even, odd"):
-        run.run(suite, store, RunOptions(selection=GridSelection(only=(("category", "blue"),))))
+        run.run(suite, store, RunOptions(selection=Selection(only=(("category", "blue"),))))
     assert store.runs() == []
 
 

@@ -18,7 +18,7 @@ from steelyard.analysis.compare.pairing import read_run
 from steelyard.engine import plan as drawn_plan
 from steelyard.engine.interleave import PairWatch
 from steelyard.engine.owner import _began, myself
-from steelyard.engine.plan import DrawnPlan, GridSelection, Plan, RunOptions, Turn, asks_until
+from steelyard.engine.plan import DrawnPlan, Plan, RunOptions, Selection, Turn, asks_until
 from steelyard.errors import RunTaken, UsageError
 from steelyard.experiments.decision import Decided
 from steelyard.experiments.offline import offline_report
@@ -58,7 +58,7 @@ def asked(server):
 
 def drawn(folder, *, n=12, seed=0, max_cases=None, repeats=1):
     suite = load_suite(write_suite(folder / "s", n=n))
-    plans = tuple(Plan(suite, GridSelection(), repeats) for _ in "ab")
+    plans = tuple(Plan(suite, Selection(), repeats) for _ in "ab")
     return DrawnPlan(plans, seed, max_cases)
 
 

@@ -15,7 +15,7 @@ from parts.command import invoke
 from parts.judged_suite import write_judged
 from parts.small_suite import write_suite
 from steelyard import NotPassed, UsageError
-from steelyard.engine.plan import GridSelection
+from steelyard.engine.plan import Selection
 from steelyard.errors import RunNotFound
 
 WRONG = """
@@ -229,7 +229,7 @@ def test_a_run_is_a_table_of_three_libraries():
 def test_a_run_of_a_part_says_so_in_python_and_in_sql(tmp_path):
     store = str(tmp_path / "runs.db")
     suite = steelyard.Suite("s", cases=[*ONE, {"id": "b", "expected": "x"}], target=lambda case: "x", score=EXACT)
-    whole, part = (suite.run(store, selection=GridSelection(limit=limit)) for limit in (None, 1))
+    whole, part = (suite.run(store, selection=Selection(limit=limit)) for limit in (None, 1))
     assert (whole.is_partial, part.is_partial) == (False, True)
     rows = json.loads(invoke("sql", "select run, partial, scored_by from runs", "--store", store, "--json"))
     assert {row["run"]: row["partial"] for row in rows} == {whole.id: False, part.id: True}

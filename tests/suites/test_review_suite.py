@@ -9,7 +9,7 @@ from parts.loopback import Loopback, json_answer
 from parts.review_service import TOKEN, review_service
 from steelyard import load_suite, run_suite, with_target
 from steelyard.auditing.audit import audit
-from steelyard.engine.plan import GridSelection
+from steelyard.engine.plan import Selection
 from steelyard.engine.sample import Evaluation
 from steelyard.records import CallResult, Outcome, Verdict
 from steelyard.scoring.evaluate import Evaluator
@@ -116,7 +116,7 @@ def test_places_that_wander_and_a_wrong_error_code_fail(suite, tmp_path):
     with Loopback() as server:
         server.on("/health", json_answer({"status": "ok"})).on("/v1/review", Wandering())
         chosen = with_target(suite, "http", {"base_url": server.base_url})
-        only = GridSelection(only=(("id", "case_04"), ("id", "case_07")))
+        only = Selection(only=(("id", "case_04"), ("id", "case_07")))
         run = run_suite(chosen, store=str(tmp_path / "s.db"), env=ENV, repeats=3, retries=0, selection=only)
     reasons = run.report.decision.reasons
     assert run.verdict is Verdict.FAIL
@@ -147,7 +147,7 @@ def test_an_answer_that_carries_an_error_is_a_failed_call(suite, tmp_path, body)
     with Loopback() as server:
         server.on("/health", json_answer({"status": "ok"})).on("/v1/review", json_answer(answer))
         chosen = with_target(suite, "http", {"base_url": server.base_url})
-        only = GridSelection(only=(("id", "case_01"),))
+        only = Selection(only=(("id", "case_01"),))
         run = run_suite(chosen, store=str(tmp_path / "s.db"), env=ENV, repeats=1, retries=0, selection=only)
     assert run.summary.overall.counts("failures.<kind>") == {"reported_error": 1}
     assert run.verdict is Verdict.INVALID
@@ -170,7 +170,7 @@ def test_a_service_that_dies_midway_makes_the_run_invalid_and_says_so(suite, tmp
 
 
 def test_a_service_that_is_not_ready_yet_is_waited_for(evaluate):
-    run = evaluate(Switches(not_ready_for=0.4), selection=GridSelection(limit=2))
+    run = evaluate(Switches(not_ready_for=0.4), selection=Selection(limit=2))
     assert run.summary.overall.outcomes == {"scored": 2}
 
 

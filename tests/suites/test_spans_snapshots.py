@@ -13,7 +13,7 @@ from parts.running import run
 from parts.seed_snapshots import CATEGORIES, PROMPT, SPANS, failed, judged, result, snapshot
 from steelyard import UsageError
 from steelyard.analysis.stored import summary_of
-from steelyard.engine.plan import GridSelection, RunOptions
+from steelyard.engine.plan import RunOptions, Selection
 from steelyard.exchange.imports import export_foreign, import_foreign
 from steelyard.loading.load import load_suite
 from steelyard.records import Mode, Original, Outcome, RunFacts, Verdict
@@ -207,7 +207,7 @@ def test_incorrect_extractions_of_an_old_file_fit_its_summary():
 
 def test_a_category_that_nobody_has_is_null_in_an_export_and_in_no_mean(suite, store, tmp_path):
     """All nine are in every result, and import, report and export come to the same means."""
-    header, _ = run(suite, store, RunOptions(selection=GridSelection(limit=4)))
+    header, _ = run(suite, store, RunOptions(selection=Selection(limit=4)))
     export_foreign(suite, store, header, tmp_path / "own.json")
     document = json.loads((tmp_path / "own.json").read_text())
     results = [one["judgeResult"]["categoryScores"] for one in document["results"]]
@@ -362,7 +362,7 @@ def test_snapshots_of_one_judge_share_an_signature_and_those_of_two_do_not(suite
 
 
 def test_a_run_of_our_own_is_written_in_the_same_shape(suite, store, tmp_path):
-    header, _ = run(suite, store, RunOptions(selection=GridSelection(limit=4)))
+    header, _ = run(suite, store, RunOptions(selection=Selection(limit=4)))
     export_foreign(suite, store, header, tmp_path / "own.json")
     document = json.loads((tmp_path / "own.json").read_text())
     assert document["promptCount"] == len(document["results"]) == 4

@@ -284,13 +284,13 @@ def asked_for(
     **others: Any,
 ) -> tuple[SuiteModel, RunOptions]:
     """The suite with the target and the judge that were asked for, and how to run it; SuiteError as it stands."""
-    from steelyard.engine.plan import GridSelection, RunOptions, parse_only
+    from steelyard.engine.plan import RunOptions, Selection, parse_only
     from steelyard.loading.load import load_suite, pending_suite, with_answers, with_target
 
     if sample is None and (by is not None or seed is not None):
         raise UsageError(f"{'--by' if by is not None else '--seed'} says how a sample is drawn: give --sample N, too")
     drawn = None if sample is None else DrawnSample(sample, by or "", seed or 0)
-    options = RunOptions(selection=GridSelection(parse_only(only), limit, drawn), requests_per_second=rps, **others)
+    options = RunOptions(selection=Selection(parse_only(only), limit, drawn), requests_per_second=rps, **others)
     loaded = load_suite(suite, cases)
     chosen = chosen_settings(model, base_url, settings)
     if answers is not None and (target is not None or chosen):
@@ -457,7 +457,7 @@ def rescore_command(
     that have changed since are left out and counted as missing. What a judge said is read again by the rules of now; it
     is asked anew with --judge-again only.
     """
-    from steelyard.engine.plan import GridSelection, RunOptions, parse_only
+    from steelyard.engine.plan import RunOptions, Selection, parse_only
     from steelyard.loading.chosen_judge import judged_as_then
     from steelyard.loading.load import suite_of_run
     from steelyard.results.operations import refuse_imported
@@ -472,7 +472,7 @@ def rescore_command(
         # The run's own judge, unless another is named.
         then = header.description.judge
         loaded = choice.of(loaded) if choice.given else judged_as_then(loaded, then, to_ask=judge_again)
-        part = GridSelection(parse_only(only))
+        part = Selection(parse_only(only))
         options = RunOptions(part, max_inconclusive=max_inconclusive, strict=strict, on=on, workers=workers)
         if judge_again:
             shown = {"as_json": as_json, "quiet": quiet}

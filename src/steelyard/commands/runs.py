@@ -17,7 +17,6 @@ import click
 from steelyard.cli.options import against, allow_mismatch, as_json, completed, run_name, store_url
 from steelyard.cli.output import confirm, console, print_document, print_json, show
 from steelyard.errors import SteelyardError, UsageError
-from steelyard.frozen import values_of
 from steelyard.records import RunState
 from steelyard.report.format import counted, laid_out, one_line
 
@@ -176,7 +175,7 @@ def show_pending(store: Store, header: RunHeader, *, as_json: bool) -> None:
     suite, rows = header.description.pending_of, list[dict[str, Any]]()
     for sample, _ in store.samples(header.id):
         failure = sample.call_result.failure
-        rows.append({"case": sample.case_id} | values_of(sample, "variant", "repeat"))
+        rows.append({"case": sample.case_id, "variant": sample.variant, "repeat": sample.repeat})
         rows[-1] |= {"answer": sample.call_result.text, "failure": failure and failure.kind}
     if as_json:
         print_json({"run": header.id, "suite": suite, "pending": True, "answers": rows})

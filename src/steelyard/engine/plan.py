@@ -36,7 +36,7 @@ _NO_STRATUM = "(none)"
 
 
 @frozen
-class GridSelection:
+class Selection:
     """Which part of the grid to score: `only` holds (factor, value) pairs; values of one factor are alternatives."""
 
     only: tuple[tuple[str, str], ...] = ()
@@ -157,7 +157,7 @@ def parse_only(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
 class RunOptions:
     """Everything that can differ between two runs of one suite; None means as the suite declares."""
 
-    selection: GridSelection = GridSelection()
+    selection: Selection = Selection()
     repeats: int | None = None
     concurrency: int | None = None
     timeout: float | None = None
@@ -226,7 +226,7 @@ class RunOptions:
 def run_options(function: str, values: Mapping[str, Any]) -> RunOptions:
     """The options that a Python caller gave to a function of this name; UsageError with the first that is wrong."""
     others: dict[str, Any] = {
-        "selection": GridSelection,
+        "selection": Selection,
         "experiment": ExperimentPlan,
         **dict.fromkeys(("repeats", "workers"), Annotated[int, Field(ge=1)]),
         **dict.fromkeys(("resume", "retry_failed", "answers_of", "on"), str),
@@ -294,9 +294,9 @@ def refuse_unfinished_rescore(earlier: RunHeader) -> None:
         )
 
 
-def selection_of(started: RunHeader) -> GridSelection:
+def selection_of(started: RunHeader) -> Selection:
     """The part of the grid that a run was asked to score."""
-    return GridSelection(parse_only(started.options.only), started.options.limit, started.options.sample)
+    return Selection(parse_only(started.options.only), started.options.limit, started.options.sample)
 
 
 def resumed_options(options: RunOptions, started: RunHeader) -> RunOptions:
@@ -307,7 +307,7 @@ def resumed_options(options: RunOptions, started: RunHeader) -> RunOptions:
         ("--repeats", options.repeats, then.repeats),
         ("--strict", options.strict, then.strict),
     ):
-        if given not in (None, False, GridSelection(), before):
+        if given not in (None, False, Selection(), before):
             raise UsageError(f"{name}: that of run {started.id} applies and differs; leave it out")
     return replace(
         options,
@@ -375,7 +375,7 @@ class Planned:
 class Plan:
     """What a run will ask, in a fixed order: all repeats of a variant, all variants of a case, case by case."""
 
-    def __init__(self, suite: SuiteModel, selection: GridSelection, repeats: int) -> None:
+    def __init__(self, suite: SuiteModel, selection: Selection, repeats: int) -> None:
         self._suite = suite
         self.folder = suite.folder
         self._selection = selection

@@ -174,14 +174,14 @@ def offline(
     other setting of the target. Each arm becomes a run. Exit code 0 when B is better, or the same within what
     --same-within allows; 1 when A is better; 4 for CANNOT TELL; 3 when an arm is no reading.
     """
-    from steelyard.engine.plan import GridSelection, RunOptions, parse_only
+    from steelyard.engine.plan import RunOptions, Selection, parse_only
     from steelyard.experiments.offline import ab_report
     from steelyard.experiments.runner import metric_of, run_interleaved
     from steelyard.experiments.runs import find_ab, insist_on_plan
     from steelyard.store.sql import open_store
 
     suites = _suites(suite, a, b)
-    options = RunOptions(selection=GridSelection(parse_only(only)), requests_per_second=rps, **others)
+    options = RunOptions(selection=Selection(parse_only(only)), requests_per_second=rps, **others)
     plan = AbPlan(seed, metric_of(suites[0], metric), max_cases, stop_early, same_within)
     with open_store(store_url, create=resume is None) as store:
         unfinished = None if resume is None else find_ab(store, suites[0].name, resume)

@@ -20,8 +20,8 @@ from steelyard.engine.limits import Budget
 from steelyard.engine.owner import free_lease
 from steelyard.engine.plan import (
     DrawnPlan,
-    GridSelection,
     RunOptions,
+    Selection,
     asks_until,
     parse_only,
     require_same_signature,
@@ -246,7 +246,7 @@ def _options(experiment: ExperimentFile, arm: str, attempt: str, *, resume: str 
     part, settings = experiment.part, experiment.settings(arm)
     only = [*part.only, *([f"variant={settings['variant']}"] if "variant" in settings else [])]
     return RunOptions(
-        selection=GridSelection(parse_only(tuple(only)), part.limit),
+        selection=Selection(parse_only(tuple(only)), part.limit),
         repeats=settings.get("repeats"),
         concurrency=settings.get("concurrency"),
         timeout=settings.get("timeout"),

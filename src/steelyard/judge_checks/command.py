@@ -68,7 +68,7 @@ def check(
     score and labels differ from it; 4 when a threshold cannot be told, or labels and judge are not independent; 3 when
     the run says nothing of its judge.
     """
-    from steelyard.engine.plan import GridSelection, RunOptions, parse_only
+    from steelyard.engine.plan import RunOptions, Selection, parse_only
     from steelyard.judge_checks.operations import card_of, judge_of, shown_card
     from steelyard.loading.load import load_suite
     from steelyard.results.operations import refuse_other_suite
@@ -84,7 +84,7 @@ def check(
             header = store.run(run)
             refuse_other_suite(header, loaded)
         else:
-            options = RunOptions(selection=GridSelection(parse_only(only), limit), concurrency=concurrency)
+            options = RunOptions(selection=Selection(parse_only(only), limit), concurrency=concurrency)
             header = _evaluated(store, loaded, options, choice, store_url)
         card = card_of(store, header, loaded)
     sys.exit(show(shown_card(card), markdown, html, as_json=as_json))

@@ -14,7 +14,7 @@ from steelyard.results.run import model_of
 from steelyard.results.shown import ShownResult
 
 if TYPE_CHECKING:
-    from steelyard.engine.plan import GridSelection, RunOptions
+    from steelyard.engine.plan import RunOptions, Selection
     from steelyard.engine.writer import Progress
     from steelyard.judge_checks.build import JudgeCard
     from steelyard.results.run import AnyRun, AnySuite
@@ -103,7 +103,7 @@ def run_labelled(
     return run(suite, store, replace(options, selection=_labelled(suite, options.selection)), progress, env)
 
 
-def _labelled(suite: SuiteModel, asked: GridSelection) -> GridSelection:
+def _labelled(suite: SuiteModel, asked: Selection) -> Selection:
     """The cases that are asked for and have labels; as it was asked for when all have them, or none."""
     from itertools import islice
 

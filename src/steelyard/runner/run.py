@@ -26,9 +26,9 @@ from steelyard.engine.health import Health
 from steelyard.engine.owner import free_lease, myself
 from steelyard.engine.plan import (
     SCORING,
-    GridSelection,
     Plan,
     RunOptions,
+    Selection,
     changed_parts,
     find_unfinished,
     load_after_resume,
@@ -422,7 +422,7 @@ def rescore(
     return finish(store, header, rescored.health, finished=True)
 
 
-def _part_of(suite: SuiteModel, earlier: RunHeader, selection: GridSelection) -> RunHeader:
+def _part_of(suite: SuiteModel, earlier: RunHeader, selection: Selection) -> RunHeader:
     """The earlier run as if it had asked for that part of its cases alone; UsageError when there is none."""
     factors = [factor for factor, _ in selection.only]
     if not factors:

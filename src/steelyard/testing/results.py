@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steelyard.api import Suite
-from steelyard.engine.plan import GridSelection, run_options
+from steelyard.engine.plan import Selection, run_options
 from steelyard.engine.process import in_thread
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.frozen import frozen
@@ -146,7 +146,7 @@ class SuiteRun:
         only = [("id", case) for case in cases] if len(cases) * len(self.suite.variants) < len(self.cells) else []
         only += [("variant", name) for name in variants] if len(variants) < len(self.suite.variants) else []
         with open_store(self._store) as store:
-            options = replace(self._options, selection=GridSelection(tuple(only)))
+            options = replace(self._options, selection=Selection(tuple(only)))
             result = run.run(self.suite, store, options)
             figures, most = (result.summary, result.decision), result.header.n_planned or 1
             report = build_report(store, result.header, figures=figures, max_details=most)

@@ -24,7 +24,7 @@ from steelyard.analysis.compare.pairing import (
     pair,
     read_run,
 )
-from steelyard.frozen import frozen, values_of
+from steelyard.frozen import frozen
 from steelyard.records import Finding, RunHeader, Sample
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
@@ -104,7 +104,8 @@ def _change_figures(store: SqlStore, before: str, after: str) -> dict[str, Any]:
     return {
         "comparison": blocks.data(comparison),
         "title": sentences.title(comparison),
-        **values_of(top, "context", "footer"),
+        "context": list(top.context),
+        "footer": list(top.footer),
         "answer": _fitting(top, b.header, _LARGEST["answer"]),
         "figures": _fitting(figures, b.header, _LARGEST["figures"]),
         "note": _NOT_SPLIT.format(before, after) if _may_be_split(comparison) else "",
