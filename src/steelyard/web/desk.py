@@ -100,7 +100,7 @@ class TakenBack(Seat):
     number: int = Field(ge=0, le=_LARGEST)
 
 
-class PlanBody(_Body):
+class Drawing(_Body):
     """How many more items are to be labelled, as `steelyard label plan` takes it."""
 
     random: int = Field(0, ge=0, le=_LARGEST)
@@ -112,7 +112,7 @@ class PlanBody(_Body):
     against: str = ""
 
 
-class DecisionBody(_Body):
+class Decided(_Body):
     """What becomes of a suggestion, as `steelyard truth accept` and `reject` take it."""
 
     id: str = Field(min_length=1, max_length=64)
@@ -162,7 +162,7 @@ def draw_items(
     return {"drawn": drawn, "address": _queue_address(Queue(run_id, other.id if other else None, kind == ANSWER))}
 
 
-def draw(visit: Visit, body: PlanBody) -> Mapping[str, Any]:
+def draw(visit: Visit, body: Drawing) -> Mapping[str, Any]:
     """Draw more items of a run."""
     if not body.random + body.disagreement + body.precision:
         raise UsageError("say how many items to draw: at random, by disagreement or for precision")
@@ -447,7 +447,7 @@ def decide_suggestion(
     return {"line": decide(suite.path, listed, name, outcome, Author(by, reason), values, unchanged).as_data()}
 
 
-def decide_truth(visit: Visit, body: DecisionBody) -> Mapping[str, Any]:
+def decide_truth(visit: Visit, body: Decided) -> Mapping[str, Any]:
     """Make the answer of a suggestion the truth or an alternative to it, or reject it; the ledger says why."""
     header = visit.store.run(visit.path["run"])
     given = (body.agree, body.id, body.outcome, _who(visit, body), body.reason, body.fields)
@@ -464,6 +464,6 @@ ACTIONS: tuple[Action, ...] = (
     Action("/desk/{run}/next", "Hold the next item of a queue.", next_item, Seat),
     Action("/desk/{run}/labels", "Keep a label.", give_label, Given),
     Action("/desk/{run}/undo", "Take a label back.", take_back, TakenBack),
-    Action("/desk/{run}/plan", "Draw more items of a run.", draw, PlanBody, Role.OWNER),
-    Action("/desk/{run}/truth", "Decide on a suggestion.", decide_truth, DecisionBody, Role.OWNER),
+    Action("/desk/{run}/plan", "Draw more items of a run.", draw, Drawing, Role.OWNER),
+    Action("/desk/{run}/truth", "Decide on a suggestion.", decide_truth, Decided, Role.OWNER),
 )
