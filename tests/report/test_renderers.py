@@ -153,10 +153,11 @@ def apart(value, place, places):
     if isinstance(value, (list, tuple)):
         return type(value)(apart(each, place, places) for each in value)
     if is_dataclass(value):
-        kind = "Samples" if place == "Samples" else type(value).__name__
+        kind = "SampleList" if place == "SampleList" else type(value).__name__
         names = [each.name for each in fields(value) if each.init]
         found = {
-            name: apart(getattr(value, name), kind if kind == "Samples" else f"{kind}.{name}", places) for name in names
+            name: apart(getattr(value, name), kind if kind == "SampleList" else f"{kind}.{name}", places)
+            for name in names
         }
         return replace(value, **found)
     return value
@@ -169,9 +170,9 @@ ONLY_ON_A_PAGE = {"Gauge.label": 2, "Drawing.caption": 1, "Chart.about": 1, "Fol
 @pytest.mark.parametrize(
     ("render", "left_out"),
     [
-        (lambda d: printed(d, 200), ONLY_ON_A_PAGE | {"Samples": 16}),
+        (lambda d: printed(d, 200), ONLY_ON_A_PAGE | {"SampleList": 16}),
         # Of the sample that did not pass it has the name, why, the input and the answer.
-        (to_markdown, ONLY_ON_A_PAGE | {"Samples": 12}),
+        (to_markdown, ONLY_ON_A_PAGE | {"SampleList": 12}),
         (to_html, {} if can_draw() else {"Chart.about": 1}),
     ],
 )
