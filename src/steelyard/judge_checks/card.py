@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from steelyard.analysis.judge.labels import labelled_otherwise
 from steelyard.analysis.judge.model import LABELS_ALONE, MOST_LISTED, DimensionHealth, FlagCounts, JudgeHealth
 from steelyard.analysis.judge.rubric import FAILED
+from steelyard.frozen import values_of
 from steelyard.judge_checks.build import JudgeCard
 from steelyard.records import Mode, Outcome, Verdict
 from steelyard.report import document as doc
@@ -183,6 +184,10 @@ def _by_dimension(
     return _figures(card, title, f"judge.{pattern}", *columns, head=head, each=each, **settings)
 
 
+def _lines(title: str, cell: Callable[[Row], str]) -> doc.Written[Row]:
+    return doc.Column(title, doc.Kind.STACKED), cell
+
+
 def agreement(card: JudgeCard) -> doc.Table:
     """The judge against the labels, by dimension."""
     if not card.health.count("texts.labelled"):
@@ -194,7 +199,7 @@ def agreement(card: JudgeCard) -> doc.Table:
         *(stacked_base(), stacked("In range"), stacked("Within one", "judge.agreement.<dimension>.within_one")),
         stacked("Kappa", "judge.agreement.<dimension>.kappa"),
         stacked("Alpha", "judge.agreement.<dimension>.alpha"),
-        (doc.Column("Bias", doc.Kind.STACKED), lambda row: _bias(row["judge.agreement.<dimension>.difference"])),
+        _lines("Bias", lambda row: _bias(row["judge.agreement.<dimension>.difference"])),
         stacked("In range, capped", "judge.agreement.<dimension>.capped_exact"),
         note="in range: inside what the reviewer allows; within one: at most a point outside; capped: after rules;"
         " kappa: quadratic weights; alpha: Krippendorff's, ordinal; bias: judge minus best, above 0 is lenient",
@@ -219,10 +224,10 @@ def people(card: JudgeCard) -> doc.Table:
         card,
         "Agreement of people and judge",
         "people.<dimension>.judge_kappa",
-        (doc.Column("People", doc.Kind.STACKED), lambda row: f"{len(results[row.label].names)}"),
+        _lines("People", lambda row: f"{len(results[row.label].names)}"),
         *(stacked("Judge, one"), stacked("Two people", "judge.people.<dimension>.kappa")),
         stacked("Alpha", "judge.people.<dimension>.alpha"),
-        (doc.Column("Won", doc.Kind.STACKED), lambda row: _won(row["judge.people.<dimension>.winning_rate"])),
+        _lines("Won", lambda row: _won(row["judge.people.<dimension>.winning_rate"])),
         stacked("Advantage", "judge.people.<dimension>.advantage"),
         each=results,
         note="kappa of the judge and one person, and of two people: the ceiling; alpha: of all people. Alternative"
@@ -238,37 +243,28 @@ def _won(share: Estimate) -> str:
 
 def flags(card: JudgeCard) -> doc.Table:
     """Precision and recall of every flag, as the judge set it and, where that is not the same, as it counts."""
-    counts = {name: item.counts for name, item in card.health.flags.items()}
-    names = {}
+    names, counts = dict[str, str](), dict[str, FlagCounts]()
     for name, item in card.health.flags.items():
-        names[name] = f"judge.flag.{name}.precision"
-        if item.capped != item.counts:
-            names[f"{name}, after rules"] = f"judge.flag.{name}.capped_precision"
-            counts[f"{name}, after rules"] = item.capped
+        for label, of, which in ((name, item.counts, ""), (f"{name}, after rules", item.capped, "capped_")):
+            if any(values_of(of, *_OF_FLAGS).values()) and (not which or of != item.counts):
+                names[label], counts[label] = f"judge.flag.{name}.{which}precision", of
+
+    def counted(which: str) -> Callable[[Row], str]:
+        return lambda row: f"{getattr(counts[row.label], which):,}"
+
     return _figures(
         card,
         "Flags against labels",
-        {label: name for label, name in names.items() if any(_counts(counts[label]))},
-        (doc.Column("Precision", doc.Kind.STACKED), lambda row: _rate(row, row.own.pattern)),
-        (
-            doc.Column("Recall", doc.Kind.STACKED),
-            lambda row: _rate(row, row.own.pattern.replace("precision", "recall")),
-        ),
-        *(
-            (doc.Column(title, doc.Kind.STACKED), lambda row, at=at: f"{_counts(counts[row.label])[at]:,}")
-            for at, title in enumerate(("Hits", "False alarms", "Missed", "Quiet"))
-        ),
+        names,
+        _lines("Precision", _rate),
+        _lines("Recall", lambda row: _rate(row, row.own.pattern.replace("precision", "recall"))),
+        *(_lines(which.replace("_", " ").capitalize(), counted(which)) for which in _OF_FLAGS),
         head="Flag",
         note="precision: of the texts flagged; recall: of those that the reviewer flags",
     )
 
 
-def _counts(flag: FlagCounts) -> tuple[int, int, int, int]:
-    return flag.hits, flag.false_alarms, flag.missed, flag.quiet
-
-
-def _recall(row: Row) -> str:
-    return row.own.pattern.replace("precision", "recall")
+_OF_FLAGS = ("hits", "false_alarms", "missed", "quiet")
 
 
 def _rate(row: Row, of: str = "") -> str:
@@ -305,10 +301,7 @@ def rubric(card: JudgeCard) -> doc.Table:
         "Against the rubric",
         "top_share.<dimension>",
         *(stacked_base(), stacked(f"{high:g}s given")),
-        (
-            doc.Column(f"{high:g}s due", doc.Kind.STACKED),
-            lambda row: f"{fmt.percent(row[due].value)}\n{fmt.base(row[due].n)}",
-        ),
+        _lines(f"{high:g}s due", lambda row: f"{fmt.percent(row[due].value)}\n{fmt.base(row[due].n)}"),
         stacked("Middle", "judge.middle_share.<dimension>"),
         value(doc.Column("Spread", doc.Kind.STACKED), "judge.spread.<dimension>"),
         head=doc.Column("Dimension", doc.Kind.LINES),
