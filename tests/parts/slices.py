@@ -83,7 +83,13 @@ def _figures(**given: Any) -> Iterator[tuple[str, Kind, Estimate]]:
                 estimate = item if isinstance(item, Estimate) else Estimate(float(item), round(item))
                 at, blank = pattern.find("<"), pattern[pattern.find("<") : pattern.find(">") + 1]
                 whole = pattern.replace(blank, str(name)) if at >= 0 else pattern.format(name)
-                yield whole, Kind(pattern, (str(name),)) if at >= 0 else Kind(whole), estimate
+                yield whole, Kind(pattern, (str(name),)) if at >= 0 else _kind(whole), estimate
+
+
+def _kind(name: str) -> Kind:
+    """What a name is of, where the registry knows it."""
+    named = find(name.split("."), gates_only=False)
+    return Kind(name) if named is None else Kind(named[0].name, tuple(named[1].values()))
 
 
 def rows(factor: str, name: str, n_planned: int, **given: Any) -> list[Figure]:

@@ -16,7 +16,7 @@ from steelyard.report import wording
 from steelyard.report.compare import blocks
 from steelyard.report.render import html
 from steelyard.run_history import report as history
-from steelyard.run_history.history import Wanted, read_history
+from steelyard.run_history.history import HistoryOptions, read_history
 from steelyard.store.sql import open_store
 from steelyard.suite.labels import Label
 
@@ -305,7 +305,7 @@ def test_a_history_opens_from_disk_and_fits(opened_page):
         changes = {"truth": "t1" if i < 6 else "t2"}
         figures = {"categories": {hostile: 0.7, "art": 0.8}}
         keep(store, made_run(i, 0.8 + i / 200, signature=changes, figures=figures))
-    page = opened_page(html.to_html(history.document(read_history(store, "chairs", Wanted(by="category")))))
+    page = opened_page(html.to_html(history.document(read_history(store, "chairs", HistoryOptions(by="category")))))
     store.close()
     for width in in_every_look(page):
         # What changed is on the first screen, and every run is a row.

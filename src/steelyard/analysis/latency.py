@@ -22,8 +22,7 @@ from steelyard.stats.arrays import Array
 from steelyard.stats.groups import quantile_of_sorted
 from steelyard.stats.intervals import Estimate, fewest_for, settled
 from steelyard.suite.models import LatencyRules, SuiteModel
-from steelyard.suite.values import time_in_words
-from steelyard.wording import counted
+from steelyard.wording import counted, time_text
 
 # How long calls took: those that were answered, and as lower bounds those that timed out; other failures have no time.
 
@@ -251,13 +250,13 @@ def bottleneck(median: float | None, load: Load | None) -> str:
     scoring, loop_lag = load.scoring, load.loop_lag
     if scoring and scoring.mean >= _SLOW_SCORING and scoring.share >= _MOST_OF_THE_TIME:
         return (
-            f"scoring was the bottleneck: it took {time_in_words(scoring.mean, 2)} an answer and"
+            f"scoring was the bottleneck: it took {time_text(scoring.mean, 2)} an answer and"
             f" {100 * scoring.share:.0f} % of the time, so the target was called no faster; make the scorers faster"
         )
     if loop_lag is None or median is None or loop_lag < max(_LATE, _LATE_SHARE * median):
         return ""
     return (
-        f"the client was the bottleneck: its event loop was {time_in_words(loop_lag, 2)} late on average, so"
+        f"the client was the bottleneck: its event loop was {time_text(loop_lag, 2)} late on average, so"
         f" latencies may be too high; lower the concurrency, or use a less busy machine"
     )
 
@@ -365,12 +364,12 @@ def _normal(table: Table, suite: SuiteModel) -> str:
     low, high = suite.latency.normal
     latency, _ = table.times()
     timed = np.sort(latency[~np.isnan(latency) & ~table.error_answers()])
-    message = f"{time_in_words(low)} to {time_in_words(high)} is normal"
+    message = f"{time_text(low)} to {time_text(high)} is normal"
     if not len(timed):
         return message
     median = quantile_of_sorted(timed, 0.5)
     where = "below that" if median < low else "above that" if median > high else "within"
-    return f"{message}; the median of {counted(len(timed), 'call')}, {time_in_words(median)}, is {where}"
+    return f"{message}; the median of {counted(len(timed), 'call')}, {time_text(median)}, is {where}"
 
 
 def _slow(table: Table, suite: SuiteModel) -> str:
@@ -381,12 +380,12 @@ def _slow(table: Table, suite: SuiteModel) -> str:
         return ""
     slowest = rows[np.argsort(-latency[rows], kind="stable")][:_MOST_NAMED].tolist()
     named = [
-        f"{table.case_ids[table.case[row]]} {'≥ ' if timed_out[row] else ''}{time_in_words(float(latency[row]))}"
+        f"{table.case_ids[table.case[row]]} {'≥ ' if timed_out[row] else ''}{time_text(float(latency[row]))}"
         for row in slowest
     ]
     named += [f"and {len(rows) - len(named):,} more"] if len(rows) > len(named) else []
     n = f"{int((~np.isnan(latency)).sum()):,} {'' if timed_out.any() else 'answered '}calls"
-    calls = f"{len(rows):,} of {n} took over {time_in_words(above)}"
+    calls = f"{len(rows):,} of {n} took over {time_text(above)}"
     return f"{calls}, which {_TOO_SLOW}: {', '.join(named)}"
 
 
@@ -394,19 +393,19 @@ def _wrong_median(median: float, highest: float, rules: LatencyRules) -> tuple[s
     """The median in words and what is wrong with it, or None; `highest` is what it may be."""
     below, above = rules.below, rules.above
     if below is not None and highest < below:
-        return distinguished(median, below), f"below {time_in_words(below)}: {_TOO_FAST}"
+        return distinguished(median, below), f"below {time_text(below)}: {_TOO_FAST}"
     if above is not None and median > above:
         bound = "≥ " if highest > median else ""
-        return f"{bound}{distinguished(median, above)}", f"above {time_in_words(above)}: {_TOO_SLOW}"
+        return f"{bound}{distinguished(median, above)}", f"above {time_text(above)}: {_TOO_SLOW}"
     return None
 
 
 def distinguished(median: float, limit: float) -> str:
     """A time with digits enough that it does not read as the limit that it is not: 99.96 ms is not 100 ms."""
     digits = 3
-    while time_in_words(median, digits) == time_in_words(limit, digits) and digits < 15:
+    while time_text(median, digits) == time_text(limit, digits) and digits < 15:
         digits += 1
-    return time_in_words(median, digits)
+    return time_text(median, digits)
 
 
 def _all_cells(data: RunData) -> Cells:

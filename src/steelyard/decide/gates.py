@@ -181,13 +181,6 @@ def named(small: Mapping[str, int]) -> str:
     return ", ".join(f"{name} (n {n})" for name, n in small.items())
 
 
-def p_text(p: float | None) -> str:
-    """`p 0.004`, `p < 0.001`."""
-    if p is None:
-        return "p unknown"
-    return "p < 0.001" if p < 0.001 else f"p {p:.3f}"
-
-
 def all_small(gate: Gate, skipped: str) -> str:
     """Why a gate that left out every slice decides nothing."""
     return f"every {gate.factor} is below the n {gate.min_n} that this gate asks for, so none is left: {skipped}"

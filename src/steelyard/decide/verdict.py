@@ -20,7 +20,7 @@ from steelyard.metrics.figures import Slice
 from steelyard.metrics.registry import CORRECTED
 from steelyard.records import Outcome, RunHeader, RunState, Verdict
 from steelyard.suite.models import Criterion, SuiteModel
-from steelyard.wording import counted, in_unit, percent
+from steelyard.wording import counted, in_unit, percent, threshold
 
 _UNJUDGED = (
     *("latency", "cost", "tokens", "scored_rate", "malformed_rate", "inconclusive_rate"),
@@ -268,7 +268,7 @@ def _why_invalid(part: Slice, allowed: float, state: RunState) -> tuple[str, ...
             result.append(f"{excluded} of {planned} samples {_are(excluded)} excluded, judged in another mode")
         result += [f"{absent} of {planned} planned samples {_are(absent)} missing"] if absent else []
         share = percent((failed + excluded + absent) / planned)
-        reasons.append(f"{' and '.join(result)} ({share}), more than the {100 * allowed:g} % allowed")
+        reasons.append(f"{' and '.join(result)} ({share}), more than the {threshold(allowed)} allowed")
     return tuple(reasons)
 
 

@@ -30,6 +30,7 @@ Names = tuple[str, ...]
 MOST_IN_A_ROW = 100
 """pass^k is given for k up to this."""
 MEASURE = "score.<component>.<measure>"
+POINTS = "score.<component>.points"
 OF_JUDGE = "judge."
 """Begins the names of all metrics of a suite's judge."""
 READABLE = ".readable"
@@ -243,12 +244,11 @@ class Metric:
 
     def steps(self, names: Names) -> Names:
         """The name part by part with its angle brackets filled."""
-        left = iter(names)
-        return tuple(next(left) if part.startswith("<") else part for part in self.parts)
+        return steps(self.name, names)
 
     def filled(self, names: Names) -> str:
         """The name with its angle brackets filled."""
-        return ".".join(self.steps(names))
+        return filled(self.name, names)
 
     def better_in(self, suite: SuiteModel, names: Names = ()) -> Better:
         """Which way is better in a suite; "" when nobody has said."""
@@ -355,8 +355,23 @@ def _by_level(metrics: Iterable[Metric]) -> dict[str, Metric]:
 
 def metric(pattern: str) -> Metric:
     """The metric of that name or pattern."""
-    _load(_FOR_GATES)
-    return _METRICS[pattern] if pattern in _METRICS else metrics(_family(pattern.split(".")))[pattern]
+    of_family = tuple(FAMILIES[family] for family in _family(pattern.split(".")))
+    for modules in (_FOR_GATES, of_family, _REPORTED_ONLY):
+        _load(modules)
+        if pattern in _METRICS:
+            break
+    return _METRICS[pattern]
+
+
+def steps(pattern: str, names: Names) -> Names:
+    """The parts of a pattern with its angle brackets filled."""
+    left = iter(names)
+    return tuple(next(left, part) if part.startswith("<") else part for part in pattern.split("."))
+
+
+def filled(pattern: str, names: Names) -> str:
+    """A pattern with its angle brackets filled: `band.Good`."""
+    return ".".join(steps(pattern, names))
 
 
 def _family(parts: Sequence[str]) -> tuple[str, ...]:

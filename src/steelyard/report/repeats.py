@@ -16,7 +16,7 @@ from steelyard.report import format as fmt
 from steelyard.report.charts.base import Chart
 from steelyard.report.charts.latency import timed_calls
 from steelyard.report.document import Column, Facts, Fold, Section, Table, section
-from steelyard.report.figures import figure_of, figures_table
+from steelyard.report.figures import estimate, figures_table, interval, value
 from steelyard.report.format import OF_A_RUN
 from steelyard.report.groups import computed
 from steelyard.report.model import Report
@@ -93,7 +93,7 @@ def _checks_passed(overall: Slice) -> str:
 def says_it_all(report: Report) -> bool:
     """True when a suite scores by its expectations alone: components, patterns, priorities and worst samples would say
     once more what failed checks and the errors by code say."""
-    only = list(computed(report)) == [EXPECT]
+    only = computed(report) == [EXPECT]
     return only and report.summary.checks is not None and "failing.samples" not in report.summary.overall
 
 
@@ -276,10 +276,11 @@ def passes(report: Report) -> Table:
         return doc.NO_TABLE
     return figures_table(
         "Passing over repeats",
+        report.header.description,
         overall,
         {f"pass^{k}": f"pass_all.{k}" for k in _few_ks(all_of)} | {"Flaky cases": "flaky_rate"},
-        *doc.estimate(figure_of, "Share"),
-        ("Possible", lambda row: fmt.bounds(row.figure)),
+        *estimate("Share"),
+        ("Possible", lambda row: fmt.bounds(row[""])),
         note="pass^k: chance that k answers to a case all pass; flaky: some of its answers pass and others do not;"
         " possible: if all answers that are missing failed, or all passed",
         signature=OF_A_RUN,
@@ -310,15 +311,16 @@ def stability(report: Report) -> Table:
     messages += [f"{fmt.counted(keyless, 'item')} came without {result.key}"] if keyless else []
     return figures_table(
         "Stability over repeats",
+        report.header.description,
         overall,
         {f"{name} ({result.how[name]})" if name in result.how else name: f"stability.{name}" for name in shares},
-        *doc.estimate(figure_of, "Alike")[:2],
-        ("Band", lambda row: band_of(row.figure.value)),
-        ("Comparisons", lambda row: f"{overall.count(row.name.replace('stability.', 'stability.comparisons.')):,}"),
+        *(value("Alike"), interval()),
+        ("Band", lambda row: band_of(row[""].value)),
         (
-            "Cases",
-            lambda row: f"{row.figure.n:,}" + (f", {row.figure.n_missing:,} n/a" if row.figure.n_missing else ""),
+            "Comparisons",
+            lambda row: row.count(row.own.pattern.replace("stability.", "stability.comparisons.")),
         ),
+        ("Cases", lambda row: f"{row[''].n:,}" + (f", {row[''].n_missing:,} n/a" if row[""].n_missing else "")),
         head="Items",
         note="; ".join(messages),
         signature=OF_A_RUN,

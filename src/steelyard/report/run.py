@@ -218,13 +218,13 @@ def headline(report: Report, *, most: int | None = None, extra: Sequence[doc.Blo
     return doc.Headline(word, meaning, title, _pass_rate(report), [*first, *disclosed, *last], extra)
 
 
-def _pass_rate(report: Report) -> doc.Figure:
+def _pass_rate(report: Report) -> doc.HeadlineFigure:
     rate = report.summary.overall["pass_rate"]
     marks = wording.limits_of(report, "pass_rate")
     value = fmt.distinguished(rate.value, "share", *marks)
     detail = wording.pass_rate(report).removeprefix(value)
     gauge = doc.Gauge(rate.value, rate.low, rate.high, max(marks, default=None), fmt.with_base(rate, limits=marks))
-    return doc.Figure("Pass rate", doc.Figures(value, Selection()), detail.strip(), gauge)
+    return doc.HeadlineFigure("Pass rate", doc.Figures(value, Selection()), detail.strip(), gauge)
 
 
 def context(report: Report) -> list[str]:

@@ -16,7 +16,7 @@ from steelyard.metrics.run_data import CorrectedRate
 from steelyard.records import Mode
 from steelyard.stats.agreement import (
     AlternativeTest,
-    Confusion,
+    ConfusionMatrix,
     alternative_test,
     krippendorff_alpha,
     weighted_kappa,
@@ -247,7 +247,7 @@ class People:
 class DimensionHealth:
     """One dimension of the rubric. Scores are as the judge gave them, before any rule bound them."""
 
-    confusion: Confusion
+    confusion: ConfusionMatrix
     inflated: bool | None
     """See `is_inflated`."""
     constant: bool
