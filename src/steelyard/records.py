@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
 from steelyard.errors import UsageError
-from steelyard.frozen import frozen, slotted
+from steelyard.frozen import frozen, slotted, values_of
 
 if TYPE_CHECKING:
     from steelyard.suite.models import SuiteModel
@@ -411,7 +411,7 @@ class Load:
     @property
     def declared(self) -> dict[str, float | None]:
         """What was asked for, without how it went."""
-        return {name: getattr(self, name) for name in ("rate", "requests_per_second", "concurrency", "warm_up")}
+        return values_of(self, "rate", "requests_per_second", "concurrency", "warm_up")
 
 
 @frozen

@@ -9,17 +9,25 @@ from steelyard.scoring.spans.errors import SpanError
 from steelyard.scoring.spans.match import MatchSpans
 from steelyard.scoring.spans.offsets import OffsetError, OffsetUnit, TextOffsets, convert_offset
 from steelyard.scoring.spans.read import LostSpan, Spans, SpansLayout, TextSpan, read_spans
-from steelyard.scoring.spans.schemes import Figures, Mean, SchemeCounts, SpanComparison, compare_spans, macro, micro
+from steelyard.scoring.spans.schemes import (
+    MacroMean,
+    PrecisionRecall,
+    SchemeCounts,
+    SpanComparison,
+    compare_spans,
+    macro,
+    micro,
+)
 from steelyard.scoring.spans.sections import MAIN, section_at, sections_of
 
 __all__ = [
     "MAIN",
-    "Figures",
     "LostSpan",
+    "MacroMean",
     "MatchSpans",
-    "Mean",
     "OffsetError",
     "OffsetUnit",
+    "PrecisionRecall",
     "SchemeCounts",
     "SpanComparison",
     "SpanError",

@@ -1,4 +1,17 @@
-"""Numbers as text."""
+"""Numbers as text: one function for each kind, so that a figure reads the same in tables, sentences and gates.
+
+    share          percent       85.4 %, as measured; threshold: 75 %, as declared
+    difference     points        +3.8 points; difference, in any unit
+    number         whole, plain  12,345; 3.42
+    cost           money         0.000184
+    time           seconds       1.25 s, as measured; time_text: 2.5 s, in few digits; duration_text: 5 min, of a wait
+    calls a time   rate_text     20 a second
+    p-value        p_text        p 0.004
+    date           day, when     2026-01-18; 2026-01-18 16:00 UTC
+    any            in_unit       as its unit is printed
+
+`report/format.py` adds what estimates need: intervals and what a figure is based on.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +23,6 @@ from steelyard.records import AtLeast
 
 if TYPE_CHECKING:
     from steelyard.analysis.model import ReusedAnswers
-
-# The one way in which numbers are rounded and written: a figure reads the same in tables, sentences and gates.
 
 NOT_AVAILABLE = "n/a"
 SHARES = ("share", "score")
@@ -39,6 +50,11 @@ def percent(fraction: float | None, digits: int = 1) -> str:
     if 0 < fraction < 1 and rounded == 100:
         return f">{100 - 10.0**-digits:.{digits}f} %"
     return f"{rounded:.{digits}f} %"
+
+
+def threshold(fraction: float) -> str:
+    """A declared fraction with no more digits than it needs: `75 %`, `62.5 %`."""
+    return f"{percentage(fraction, 9):g} %"
 
 
 def points(fraction: float, digits: int = 1) -> str:
@@ -78,6 +94,35 @@ def seconds(value: float | None, more: int = 0) -> str:
         return f"{value:.{1 + more}f} s"
     minutes, rest = divmod(round(value), 60)
     return f"{minutes} min {rest:02d} s"
+
+
+def time_text(length: float, digits: int = 3) -> str:
+    """`14 ms`, `2.5 s`, `1,200 s`: in as many digits as are asked for, milliseconds below a second."""
+    number, unit = (1000 * length, "ms") if length < 1 else (length, "s")
+    rounded = float(f"{number:.{digits}g}")
+    return f"{rounded:,.0f} {unit}" if rounded.is_integer() else f"{rounded:.{digits}g} {unit}"
+
+
+def duration_text(length: float) -> str:
+    """`5 min`, `90 s`, `0.5 s`: minutes where there is nothing beside them."""
+    minutes, rest = divmod(round(length, 1), 60)
+    return f"{minutes:g} min" if minutes and not rest else f"{round(length, 0 if length >= 10 else 1):g} s"
+
+
+def rate_text(rate: float) -> str:
+    """`20 a second`, or `90 a minute` where that is the rounder number."""
+    for length, unit in ((1, "a second"), (60, "a minute"), (3600, "an hour")):
+        whole = round(rate * length, 9)
+        if whole >= 1 and whole == int(whole):
+            return f"{int(whole):,} {unit}"
+    return f"{rate:.3g} a second" if rate >= 1 else f"{rate * 60:.3g} a minute"
+
+
+def p_text(p: float | None) -> str:
+    """`p 0.004`, `p < 0.001`."""
+    if p is None:
+        return "p unknown"
+    return "p < 0.001" if p < 0.001 else f"p {p:.3f}"
 
 
 def plain(value: float | None, digits: int = 2) -> str:
@@ -139,6 +184,21 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 def day(timestamp: float) -> str:
     """A date as `2026-01-18`."""
     return datetime.fromtimestamp(timestamp, UTC).strftime("%Y-%m-%d")
+
+
+def when(timestamp: float | None) -> str:
+    """A date with its time, as `2026-01-18 16:00 UTC`; empty when there is none."""
+    if not timestamp:
+        return ""
+    try:
+        return datetime.fromtimestamp(timestamp, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except (OverflowError, ValueError, OSError):  # a forged or damaged file
+        return "at no date that there is"
+
+
+def iso_time(timestamp: float) -> str:
+    """The same for programs: `2026-01-18T16:00:00Z`."""
+    return datetime.fromtimestamp(timestamp, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def cached_in_words(cached: int, answers: int, made: ReusedAnswers) -> str:

@@ -14,8 +14,7 @@ from scipy.stats import binomtest
 from parts.columns import Made, columns, suite
 from parts.described import summarise
 from parts.looped import for_every
-from parts.repeats import cell, checks, expecting, summed_up
-from steelyard.analysis.repeats import CheckFigure
+from parts.repeats import cell, checks, expecting, n_cases, n_checks, of_check, summed_up
 from steelyard.metrics.cells import PassedRepeats
 from steelyard.records import Check, CheckState
 from steelyard.stats.intervals import Estimate, Possible
@@ -66,9 +65,10 @@ class TestHolding:
         ],
     )
     def test_a_case_of_most_repeats_holds_when_most_pass_every_check(self, x, y, holds):
-        found = summed_up(cell("a", x=x, y=y), described=expecting("majority", repeats=5)).checks
-        assert [check.holds for check in found.cells[0].checks] == [True, True]
-        assert (found.cells[0].holds, found.cells_passed, found.checks_passed) == (holds, holds is True, 2)
+        found = summed_up(cell("a", x=x, y=y), described=expecting("majority", repeats=5))
+        (only,) = found.checks.cells
+        assert [check.holds for check in only.checks] == [True, True]
+        assert (only.holds, n_cases(found, "passed"), n_checks(found, "passed")) == (holds, (holds is True,), (2,))
 
     def test_a_planned_repeat_that_never_came_did_not_run(self):
         assert (held("ppp", "all", 5), held("ppp", "majority", 5), held("pp", "majority", 5)) == (None, True, None)
@@ -85,13 +85,13 @@ class TestHolding:
 
     def test_a_check_may_have_a_rule_of_its_own_whatever_values_it_looks_for(self):
         described = expecting("all", repeats=3, holds={"x": "majority", "y": "all"})
-        found = summed_up(cell("a", **{"x:red": "ppf", "x:blue": "pff", "y": "ppp"}), described=described).checks
-        assert [(check.name, check.required_repeats, check.holds) for check in found.cells[0].checks] == [
+        found = summed_up(cell("a", **{"x:red": "ppf", "x:blue": "pff", "y": "ppp"}), described=described)
+        assert [(check.name, check.required_repeats, check.holds) for check in found.checks.cells[0].checks] == [
             ("x:red", "majority", True),
             ("x:blue", "majority", False),
             ("y", "all", True),
         ]
-        assert (found.passed["x"].value, found.passed["y"].value) == (0.5, 1.0)
+        assert [found.overall[f"check.{name}.passed"].value for name in ("x", "y")] == [0.5, 1.0]
 
     def test_a_check_is_known_by_its_whole_name_first(self):
         described = expecting("all", repeats=1, holds={"x:y": "first"})
@@ -120,55 +120,55 @@ class TestCounts:
             cell("b", x="ppp", y="pfp"),
             cell("c", x="pp-", y="ppp"),
             described=expecting(n_planned=12, repeats=3, holds={"y": "all", "x": "all"}),
-        ).checks
+        )
 
     def test_cells_and_checks_are_counted_with_those_that_never_came(self):
         # a holds, b is broken by y, c is open for x; a fourth case was planned and missing.
         found = self.figures()
-        assert (found.cells_passed, found.cells_failed, found.cells_undecided, found.n_cells) == (1, 1, 2, 4)
+        assert n_cases(found, "passed", "failed", "undecided", "all") == (1, 1, 2, 4)
         # x holds in a and b, is open in c; y holds in a and c, is broken in b; the fourth case is one open check.
-        assert (found.checks_passed, found.checks_failed, found.checks_undecided) == (4, 1, 2)
+        assert n_checks(found, "passed", "failed", "undecided") == (4, 1, 2)
 
     def test_shares_are_of_all_planned_and_the_open_are_missing(self):
-        found = self.figures()
-        rates = [(rate.value, rate.n, rate.n_missing) for rate in (found.cells_rate, found.checks_rate)]
+        of_cells, of_checks = (self.figures().overall[name] for name in ("cases.passed", "checks.passed"))
+        rates = [(rate.value, rate.n, rate.n_missing) for rate in (of_cells, of_checks)]
         assert rates == [(1 / 4, 2, 2), (4 / 7, 5, 2)]
         # Two of four are undecided: from Wilson's interval of 1 of 4 to that of 3 of 4, by scipy.
         few, many = (binomtest(n, 4).proportion_ci(method="wilson") for n in (1, 3))
-        assert (found.cells_rate.low, found.cells_rate.high) == pytest.approx((few.low, many.high))
-        assert found.cells_rate.possible == Possible(1 / 4, 3 / 4, 2, 4)
+        assert (of_cells.low, of_cells.high) == pytest.approx((few.low, many.high))
+        assert of_cells.possible == Possible(1 / 4, 3 / 4, 2, 4)
 
     def test_each_check_is_reported_in_the_order_of_the_suite(self):
         # Of 3 cells: y passed in 3 + 2 + 3 answers, x in 3 + 3 + 2.
-        assert self.figures().by_check == (
-            CheckFigure("y", cells_passed=2, cells_failed=1, undecided=0, passed=8, failed=1, not_run=0),
-            CheckFigure("x", cells_passed=2, cells_failed=0, undecided=1, passed=8, failed=0, not_run=1),
-        )
+        found = self.figures()
+        assert found.checks.by_check == ("y", "x")
+        assert of_check(found, "y") == (2, 1, 0, 8, 1, 0)
+        assert of_check(found, "x") == (2, 0, 1, 8, 0, 1)
 
     def test_a_cell_without_any_known_check_is_undecided(self):
         broken = [(Made("b", None, "judge_failed"), [])]
-        found = summed_up(cell("a", x="p"), broken).checks
-        assert (found.cells_passed, found.cells_undecided, found.checks_undecided) == (1, 1, 1)
-        assert (found.cells[1].checks, found.cells[1].holds) == ((), None)
+        found = summed_up(cell("a", x="p"), broken)
+        assert (n_cases(found, "passed", "undecided"), n_checks(found, "undecided")) == ((1, 1), (1,))
+        assert (found.checks.cells[1].checks, found.checks.cells[1].holds) == ((), None)
 
     def test_nothing_decided_is_not_available(self):
-        found = summed_up(cell("a", x="--"))
+        found = summed_up(cell("a", x="--")).overall
         unknown = Estimate(None, 0, 1, possible=Possible(0.0, 1.0, 1, 1))
-        assert (found.checks.cells_rate, found.passes.flaky) == (unknown, unknown)
+        assert (found["cases.passed"], found["flaky_rate"]) == (unknown, unknown)
 
     def test_a_suite_without_expectations_has_no_figures(self):
         made = columns([Made("a", 1.0)])
         assert summarise(made, suite(), checks=checks([[]])).checks is None
         assert summarise(made, expecting()).checks is None
         # No check applies to a case that was answered and has none: the pass rule alone decides.
-        found = summarise(made, expecting(), checks=checks([[]])).checks
-        assert (found.cells_passed, found.checks_undecided, found.cells_unknown) == (1, 0, 0)
+        found = summarise(made, expecting(), checks=checks([[]]))
+        assert (n_cases(found, "passed", "unknown"), n_checks(found, "undecided")) == ((1, 0), (0,))
 
     def test_the_checks_of_several_variants_of_one_case_are_one_cluster(self):
         alike = [cell(f"c{i}", variant, x="p" if i % 2 else "f") for i in range(6) for variant in ("u", "v")]
         described = expecting(variants=["u", "v"])
-        rate = summed_up(*alike, described=described).checks.cells_rate
-        single = summed_up(*alike[::2], described=described).checks.cells_rate
+        rate = summed_up(*alike, described=described).overall["cases.passed"]
+        single = summed_up(*alike[::2], described=described).overall["cases.passed"]
         # Both variants say the same of each case, so that twelve cells are worth six.
         assert (rate.value, rate.n) == (0.5, 12)
         assert (rate.low, rate.high) == pytest.approx((single.low, single.high), abs=0.01)
@@ -201,12 +201,17 @@ class TestCounts:
         assert summary.overall["cases.passed"].value == 0.5
 
 
+def all_of(summary):
+    """pass^k by k."""
+    return {int(k): figure for k, figure in summary.overall.each("pass_all.<k>").items()}
+
+
 class TestRepeats:
     def test_pass_all_is_the_unbiased_estimate(self):
         # c of n clean: 3 of 4 and 4 of 4. pass^2: C(3,2)/C(4,2) = 3/6, and 1; pass^4: 0 and 1.
-        found = summed_up(cell("a", x="pppf", y="pppp"), cell("b", x="pppp", y="pppp")).passes
-        assert {k: estimate.value for k, estimate in found.all_of.items()} == {1: 0.875, 2: 0.75, 3: 0.625, 4: 0.5}
-        assert [(estimate.n, estimate.n_missing) for estimate in found.all_of.values()] == [(2, 0)] * 4
+        found = all_of(summed_up(cell("a", x="pppf", y="pppp"), cell("b", x="pppp", y="pppp")))
+        assert {k: estimate.value for k, estimate in found.items()} == {1: 0.875, 2: 0.75, 3: 0.625, 4: 0.5}
+        assert [(estimate.n, estimate.n_missing) for estimate in found.values()] == [(2, 0)] * 4
 
     def test_a_cell_with_fewer_decided_repeats_stays_in_the_figure(self):
         # Of b, the repeat with a failure is decided although y did not run; the other is not.
@@ -214,20 +219,22 @@ class TestRepeats:
         listed = summary.checks.cells
         assert [(each.clean, each.decided, each.flaky) for each in listed] == [(3, 3, False), (1, 2, True)]
         # By hand, for b: of 1 and of 2 known repeats 1/2 and 0; all 3 cannot pass.
-        assert {k: (e.value, e.n, e.n_missing) for k, e in summary.passes.all_of.items()} == {
+        assert {k: (e.value, e.n, e.n_missing) for k, e in all_of(summary).items()} == {
             1: (0.75, 2, 0),
             2: (0.5, 2, 0),
             3: (0.5, 2, 0),
         }
         # b with its unknown repeat failed or passed: 1 or 2 of 3, and of pairs 0 or 1 of 3.
-        bounds = {"1": pytest.approx((2 / 3, 5 / 6)), "2": pytest.approx((1 / 2, 2 / 3))}
-        assert summary.passes.bounds == bounds
-        assert (summary.passes.flaky.value, summary.passes.flaky.n) == (0.5, 2)
+        bounds = {1: pytest.approx((2 / 3, 5 / 6)), 2: pytest.approx((1 / 2, 2 / 3))}
+        assert {k: e.possible.ends for k, e in all_of(summary).items() if e.possible is not None} == bounds
+        flaky = summary.overall["flaky_rate"]
+        assert (flaky.value, flaky.n, flaky.possible) == (0.5, 2, None)
 
     def test_one_repeat_cannot_be_flaky(self):
-        found = summed_up(cell("a", x="p"), cell("b", x="f")).passes
-        assert (found.flaky.value, found.flaky.n, found.flaky.n_missing) == (None, 0, 2)
-        assert (found.all_of.keys(), found.all_of[1].value) == ({1}, 0.5)
+        found = summed_up(cell("a", x="p"), cell("b", x="f"))
+        flaky = found.overall["flaky_rate"]
+        assert (flaky.value, flaky.n, flaky.n_missing) == (None, 0, 2)
+        assert (all_of(found).keys(), all_of(found)[1].value) == ({1}, 0.5)
 
     @given(st.text("pf-", min_size=1, max_size=8), st.integers(1, 8))
     def test_pass_all_is_the_share_of_all_choices_of_k(self, row, k):
@@ -296,8 +303,9 @@ class TestCells:
 
     def test_only_some_cells_are_kept_and_all_are_counted(self, monkeypatch):
         monkeypatch.setattr("steelyard.analysis.repeats.MOST_CELLS", 2)
-        found = summed_up(*(cell(f"c{i}", x="p") for i in range(5))).checks
-        assert ([each.case_id for each in found.cells], found.n_cells, found.cells_passed) == (["c0", "c1"], 5, 5)
+        found = summed_up(*(cell(f"c{i}", x="p") for i in range(5)))
+        assert [each.case_id for each in found.checks.cells] == ["c0", "c1"]
+        assert n_cases(found, "all", "passed") == (5, 5)
 
     @pytest.mark.parametrize(
         ("rows", "kept"),
@@ -320,9 +328,10 @@ class TestCells:
     def test_the_values_that_fail_are_kept_and_a_check_is_summed_up_over_all(self, monkeypatch):
         monkeypatch.setattr("steelyard.analysis.repeats.MOST_CELLS", 2)
         rows = ("p", "p", "p", "f", "p", "f")
-        found = summed_up(*(cell(f"c{i}", **{f"x:{i}": row}) for i, row in enumerate(rows))).checks
-        assert [each.name for each in found.by_check] == ["x:3", "x:5"]
-        assert found.by_declared == (CheckFigure("x", 4, 2, 0, 4, 2, 0),)
+        found = summed_up(*(cell(f"c{i}", **{f"x:{i}": row}) for i, row in enumerate(rows)))
+        assert found.checks.by_check == ("x:3", "x:5")
+        assert list(found.overall.each("check.<check>.passed")) == ["x"]
+        assert of_check(found, "x") == (4, 2, 0, 4, 2, 0)
 
 
 ROWS = st.lists(st.text("pf-", min_size=3, max_size=3), min_size=1, max_size=4)
@@ -338,9 +347,12 @@ def test_the_order_of_samples_and_checks_changes_nothing(cells, required_repeats
     described = expecting(
         required_repeats, repeats=3, n_planned=3 * len(cells), holds={f"x{j}": required_repeats for j in range(4)}
     )
-    first = summed_up(made, described=described).checks
+    first = summed_up(made, described=described)
     shuffled = [(sample, chance.sample(found, len(found))) for sample, found in chance.sample(made, len(made))]
-    assert summed_up(shuffled, described=described).checks == first
+    again = summed_up(shuffled, described=described)
+    assert again.checks == first.checks
+    of_checks = [name for name in first.overall if name.startswith(("check.", "checks.", "cases."))]
+    assert {name: again.overall[name] for name in of_checks} == {name: first.overall[name] for name in of_checks}
 
 
 @given(st.lists(ROWS, min_size=1, max_size=4), st.sampled_from(["all", "majority", "first"]))
@@ -350,9 +362,10 @@ def test_nothing_that_did_not_run_counts_as_passed(cells, required_repeats):
     def run(rows):
         named = [{f"x{j}": row for j, row in enumerate(each)} for each in rows]
         given = [cell(f"c{i}", **each) for i, each in enumerate(named)]
-        return summed_up(*given, described=expecting(required_repeats, repeats=3)).checks
+        return summed_up(*given, described=expecting(required_repeats, repeats=3))
 
     before, after = run(cells), run([[row.replace("-", "f") for row in rows] for rows in cells])
-    assert (before.cells_passed, before.checks_passed) == (after.cells_passed, after.checks_passed)
-    assert before.cells_failed <= after.cells_failed
-    assert after.cells_undecided == after.checks_undecided == 0
+    assert n_cases(before, "passed") == n_cases(after, "passed")
+    assert n_checks(before, "passed") == n_checks(after, "passed")
+    assert n_cases(before, "failed") <= n_cases(after, "failed")
+    assert n_cases(after, "undecided") == n_checks(after, "undecided") == (0,)

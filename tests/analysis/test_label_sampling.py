@@ -10,7 +10,7 @@ from parts.columns import Made, columns, suite
 from parts.described import RunData
 from parts.lengths import simulations, slack
 from steelyard.analysis.judge.corrected import DECLARED, LabelColumns, RunLabels
-from steelyard.analysis.model import CorrectedRate
+from steelyard.metrics.run_data import CorrectedRate
 from steelyard.stats.arrays import Array
 from steelyard.stats.sampling import LEVEL, ranks, sampling_differences
 

@@ -7,18 +7,36 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parts.chart_figures import times
+from parts.chart_figures import times, times_in
 from parts.columns import Made, columns, suite
 from parts.described import summarise
 from steelyard.analysis import repeats
-from steelyard.analysis.latency import MOST_BARS, Bar, CellLatency, LatencyFigures, histogram, no_calls
+from steelyard.analysis.latency import MOST_BARS, Bar, CellLatency, LatencyDetails, Spread, histogram, no_calls
+from steelyard.analysis.model import Summary
 from steelyard.decide.gates import evaluate
 
 RULES = {"below": 0.1, "above": 10.0}
 
 
-def figures_of(*made: Made, **changes) -> LatencyFigures | None:
-    return summarise(columns(list(made)), suite(**changes)).latency
+class Found:
+    """The times of a run: what its summary lists of them, and its figures."""
+
+    def __init__(self, summary: Summary, latency: LatencyDetails) -> None:
+        self._overall = summary.overall
+        self.cells, self.bars, self.hints = latency.cells, latency.bars, latency.hints
+        self.overall: Spread = times_in(self._overall)
+        self.timeouts, self.failures, self.n_cells = map(self._count, ("timeouts", "failures", "cells"))
+
+    def _count(self, name: str) -> int:
+        return self._overall.count(f"latency.{name}")
+
+    def of(self, name: str) -> Spread | None:
+        return times_in(self._overall, f"latency.{name}") if f"latency.{name}.n" in self._overall else None
+
+
+def figures_of(*made: Made, **changes) -> Found | None:
+    summary = summarise(columns(list(made)), suite(**changes))
+    return None if summary.latency is None else Found(summary, summary.latency)
 
 
 def answered(case: str, *seconds: float, variant: str = "", **more) -> list[Made]:
@@ -85,11 +103,11 @@ class TestSpread:
             Made("d", 1.0, latency=1.0, first_byte=0.125, queued=4.0, cached=True),
         )
         assert found is not None
-        assert found.first_byte == times(1, 0.5, 0.5, 0.5, 0.5)
-        assert found.queued == times(1, 0.25, 0.25, 0.25, 0.25)
+        assert found.of("first_byte") == times(1, 0.5, 0.5, 0.5, 0.5)
+        assert found.of("queued") == times(1, 0.25, 0.25, 0.25, 0.25)
         plain = figures_of(*answered("a", 2.0))
         assert plain is not None
-        assert (plain.first_byte, plain.queued) == (None, None)
+        assert (plain.of("first_byte"), plain.of("queued")) == (None, None)
 
     def test_cells_come_case_by_case_with_variants_as_declared(self) -> None:
         made = [*answered("b", 1.0, variant="old"), *answered("a", 2.0, variant="new")]

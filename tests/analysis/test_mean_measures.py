@@ -11,7 +11,7 @@ from parts.columns import Made, columns, suite
 from parts.described import summarise
 from steelyard.analysis.model import Summary
 from steelyard.decide.gates import evaluate
-from steelyard.scoring.spans.schemes import Figures, macro, micro
+from steelyard.scoring.spans.schemes import PrecisionRecall, macro, micro
 from steelyard.stats.intervals import Estimate
 
 NAMES = ("a", "b", "c")
@@ -92,11 +92,11 @@ spans = st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 5))
 @given(st.lists(st.dictionaries(st.sampled_from(NAMES), spans), min_size=1, max_size=6))
 def test_it_is_the_macro_of_the_pooled_categories(samples: list[dict[str, tuple[int, int, int]]]) -> None:
     """The same as `steelyard.spans.macro`, which knows nothing of columns."""
-    parts: dict[str, list[Figures]] = {name: [] for name in NAMES}
+    parts: dict[str, list[PrecisionRecall]] = {name: [] for name in NAMES}
     made = []
     for at, sample in enumerate(samples):
         for name, (right, more, missed) in sample.items():
-            parts[name].append(Figures(right, right + more, right + missed))
+            parts[name].append(PrecisionRecall(right, right + more, right + missed))
         pairs = {name: (2 * right, 2 * right + more + missed) for name, (right, more, missed) in sample.items()}
         made.append(counted(f"k{at}", **pairs))
     expected = macro({name: micro(each) for name, each in parts.items() if each})["f1"]

@@ -15,10 +15,10 @@ from steelyard.analysis.power import RunSpread, recorded_power, spread_of
 from steelyard.errors import UsageError
 from steelyard.records import Verdict
 from steelyard.stats.paired import paired_rate, sign_flip_test, sign_test
-from steelyard.stats.power import Design, Spread, cases_needed, designs, power, repeats_needed, smallest
+from steelyard.stats.power import Design, VarianceComponents, cases_needed, designs, power, repeats_needed, smallest
 from steelyard.store.sql import open_store
 
-SPREAD = Spread(
+SPREAD = VarianceComponents(
     n_runs=3,
     n_pairs=2,
     n_cases=50,
@@ -76,7 +76,7 @@ def _chances(mean: float, alike: float) -> np.ndarray:
     return stats.beta.ppf(places, mean * (1 - alike) / alike, (1 - mean) * (1 - alike) / alike)
 
 
-def shown(spread: Spread, design: Design, drop: float, *, rate: bool) -> float:
+def shown(spread: VarianceComponents, design: Design, drop: float, *, rate: bool) -> float:
     """How often the comparison shows a true drop, by simulation."""
     rng = np.random.default_rng([design.cases, design.repeats, int(rate)])
     n, found = design.cases, 0

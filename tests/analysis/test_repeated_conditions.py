@@ -5,7 +5,8 @@ from __future__ import annotations
 from parts.columns import Made, columns, suite
 from parts.described import summarise
 from parts.looped import for_every
-from steelyard.analysis.model import Repeated, Summary
+from parts.slices import Repeated, repeated_in
+from steelyard.analysis.model import Summary
 
 VALID = "valid in >= 2 of 3 repeats"
 
@@ -16,7 +17,7 @@ def summary_of(made: list[Made], rule: str = VALID, **changes: object) -> Summar
 
 
 def repeated(made: list[Made], rule: str = VALID, **changes: object) -> Repeated:
-    return summary_of(made, rule, **changes).repeated[""][rule]
+    return repeated_in(summary_of(made, rule, **changes))[rule]
 
 
 def cell(case: str, outcomes: str, **changes: object) -> list[Made]:
@@ -58,8 +59,8 @@ def test_an_answer_that_could_not_be_read_does_not_show_that_something_was_not_f
 def test_each_case_under_each_variant_is_a_cell_of_its_own() -> None:
     made = cell("a", "vvv", variant="one") + cell("a", "vmm", variant="two") + cell("b", "vvm", variant="one")
     summary = summary_of([*made, *cell("b", "vvf", variant="two")], variants=["one", "two"])
-    assert summary.repeated[""][VALID] == Repeated(2, 1, 1, ("a [two]: 1 of 3",))
-    assert {each.name: summary.repeated[each.key.text][VALID] for each in summary.slices["variant"]} == {
+    assert repeated_in(summary)[VALID] == Repeated(2, 1, 1, ("a [two]: 1 of 3",))
+    assert {each.name: repeated_in(summary, each)[VALID] for each in summary.slices["variant"]} == {
         "one": Repeated(2, 0, 0),
         "two": Repeated(0, 1, 1, ("a [two]: 1 of 3",)),
     }
@@ -69,7 +70,7 @@ def test_every_slice_is_looked_at_and_a_case_with_two_tags_is_in_both() -> None:
     made = cell("a", "vmm", category="x", tags=("p", "q")) + cell("b", "vvv", category="y", tags=("q",))
     summary = summary_of(made)
     slices = [each for part in summary.slices.values() for each in part]
-    found = {(each.factor, each.name): summary.repeated[each.key.text][VALID] for each in slices}
+    found = {(each.factor, each.name): repeated_in(summary, each)[VALID] for each in slices}
     assert {key: (each.passed, each.failed) for key, each in found.items()} == {
         ("category", "x"): (0, 1),
         ("category", "y"): (1, 0),
@@ -83,8 +84,8 @@ def test_cells_that_were_planned_and_never_came_are_undecided() -> None:
     made = [each for variant in ("one", "two") for each in cell("a", "vvv", variant=variant)]
     made += cell("b", "vvv", variant="one") + cell("b", "vv", variant="two")
     summary = summary_of(made, variants=["one", "two"], repeats=3, n_planned=18)
-    assert summary.repeated[""][VALID] == Repeated(3, 0, 3)
-    assert [summary.repeated[each.key.text][VALID] for each in summary.slices["variant"]] == [
+    assert repeated_in(summary)[VALID] == Repeated(3, 0, 3)
+    assert [repeated_in(summary, each)[VALID] for each in summary.slices["variant"]] == [
         Repeated(2, 0, 1),
         Repeated(1, 0, 2),
     ]
@@ -126,7 +127,7 @@ def test_without_a_pass_rule_nobody_has_passed_or_failed() -> None:
     made.passed[:] = -1
     rule = "passed in >= 2 of 3 repeats"
     summary = summarise(made, suite(passing=None, criteria=[{"name": "c", "pass": rule, "fail": None}]))
-    assert summary.repeated[""][rule] == Repeated(0, 0, 1)
+    assert repeated_in(summary)[rule] == Repeated(0, 0, 1)
 
 
 def test_the_first_failing_cells_are_named_in_the_order_of_cases_and_variants() -> None:
@@ -143,5 +144,5 @@ def test_only_rules_over_repeats_are_looked_at_and_both_sides_of_a_criterion_are
         {"name": "z", "pass": VALID, "fail": None},
     ]
     summary = summarise(columns(cell("a", "vvv")), suite(criteria=criteria))
-    assert list(summary.repeated[""]) == ["score < 50 % in >= 1 of 2 repeats", VALID]
-    assert summarise(columns(cell("a", "vvv")), suite()).repeated == {}
+    assert list(repeated_in(summary)) == ["score < 50 % in >= 1 of 2 repeats", VALID]
+    assert summarise(columns(cell("a", "vvv")), suite()).overall.each("repeated.<rule>.passed") == {}

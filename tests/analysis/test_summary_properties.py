@@ -15,6 +15,7 @@ from parts.columns import Made, columns, suite
 from parts.described import summarise
 from parts.found import found_codes
 from parts.lengths import examples
+from parts.slices import repeated_in
 from steelyard.analysis.listed_samples import ListedSamples
 from steelyard.analysis.model import Slice, Summary
 
@@ -200,9 +201,9 @@ def test_fixing_a_code_never_lowers_the_average_and_never_lifts_it_above_one(mad
 def test_every_cell_is_held_failed_or_undecided(made: list[Made]) -> None:
     summary = summarise(columns(made), described())
     cells = {(each.case, each.variant) for each in made}
-    for repeated in summary.repeated[""].values():
+    for repeated in repeated_in(summary).values():
         assert repeated.passed + repeated.failed + repeated.undecided == len(cells)
     for factor in ("category", "difficulty", "variant"):
-        for text, whole in summary.repeated[""].items():
-            parts = [summary.repeated[each.key.text][text] for each in summary.slices.get(factor, [])]
+        for text, whole in repeated_in(summary).items():
+            parts = [repeated_in(summary, each)[text] for each in summary.slices.get(factor, [])]
             assert not parts or sum(each.failed for each in parts) == whole.failed

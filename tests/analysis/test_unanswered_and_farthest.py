@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from parts.judged import health_of as health_of_run
 from parts.judged import judged, judged_run, judged_suite, scored, unanswered, vote
-from steelyard.analysis.judge.figures import judge_figures
+from steelyard.analysis.judge.details import judge_details
 from steelyard.analysis.judge.model import Disagreement, JudgeHealth
-from steelyard.analysis.model import JudgeFigures
+from steelyard.analysis.model import JudgeDetails
 from steelyard.suite.labels import Label
 
 FAIR = {"tone": Label(3, 2, 4), "overall": Label(3, 3, 3), "harm": False}
@@ -16,8 +16,8 @@ def health_of(*samples: object, labels: object = None) -> JudgeHealth:
     return health_of_run(samples, judged_suite(), labels or {})  # type: ignore[arg-type]
 
 
-def figures_of(*samples: object) -> JudgeFigures:
-    found = judge_figures(judged_run(samples, judged_suite(), {})[0])  # type: ignore[arg-type]
+def details_of(*samples: object) -> JudgeDetails:
+    found = judge_details(judged_run(samples, judged_suite(), {})[0])  # type: ignore[arg-type]
     assert found is not None
     return found
 
@@ -37,7 +37,7 @@ class TestUnanswered:
 
     def test_the_commonest_reason_comes_first_in_words(self) -> None:
         key = 'http_401: answered 401: {"error": {"message": "Incorrect API key %d"}}'
-        found = figures_of(
+        found = details_of(
             judged("a", vote(None)),
             judged("b", unanswered(key % 1)),
             judged("c", unanswered(key % 2)),
@@ -55,7 +55,7 @@ class TestHabits:
         samples = (scored("a", 5, 4), scored("b", 5, 3), scored("c", 5, 5))
         found = health_of(*samples)
         assert (found["top_share.tone"].value, found["top_share.overall"].value) == (1, 1 / 3)
-        assert figures_of(*samples).constant == ("tone",)
+        assert details_of(*samples).constant == ("tone",)
         assert [name for name, item in found.dimensions.items() if item.constant] == ["tone"]
 
     def test_disagreement_stands_on_texts_with_several_readings(self) -> None:

@@ -61,11 +61,9 @@ def report(tmp_path_factory):
 
 
 def test_pass_k_is_the_chance_that_k_answers_all_pass(report):
-    all_of = report[0]["passes"]["all_of"]
-    found = {int(k): item for k, item in all_of.items()}
-    bounds = report[0]["passes"]["bounds"]
     for k in (1, 2, 3):
-        item, (low, high) = found[k], bounds[str(k)]
+        item = report[0]["figures"][f"pass_all.{k}"]
+        low, high = (item["possible"][end] for end in ("low", "high"))
         assert (item["value"], item["n"], item["n_missing"], low, high) == by_hand(k)
         assert item["low"] < low < high < item["high"]
     # By hand: only a passes all three; d and f might, and each of the others failed once.
@@ -73,12 +71,12 @@ def test_pass_k_is_the_chance_that_k_answers_all_pass(report):
 
 
 def test_cases_that_pass_sometimes_are_flaky(report):
-    passes, text, full = report[0]["passes"], *report[1:]
+    data, text, full = report
     # The missing answers of d and f could make them flaky.
-    flaky = passes["flaky"]
+    flaky = data["figures"]["flaky_rate"]
     assert (flaky["value"], flaky["n"], flaky["n_missing"]) == (2 / 6, 4, 2)
-    assert passes["bounds"]["flaky"] == pytest.approx([2 / 6, 4 / 6])
-    listed = [(cell["case_id"], cell["clean"], cell["decided"]) for cell in passes["cells"]]
+    assert [flaky["possible"][end] for end in ("low", "high")] == pytest.approx([2 / 6, 4 / 6])
+    listed = [(cell["case_id"], cell["clean"], cell["decided"]) for cell in data["flaky_cells"]]
     assert listed == [("e", 1, 2), ("b", 2, 3)]
     words = "2 of 6 cases, 2 undecided (33.3 to 66.7 %), some repeats pass and others do not: e 1 of 2, b 2 of 3"
     assert words in " ".join(text.split())

@@ -89,7 +89,7 @@ def test_a_snapshot_gives_the_same_report_and_the_same_charts_without_a_store(fo
     assert one["charts"] == other["charts"]
     assert names(tmp_path) == ["charts"]
     # Case 1 has four letters in both of its answers; the other two hold.
-    assert (one["checks"]["cells_passed"], one["checks"]["n_cells"]) == (2, 3)
+    assert [one["figures"][f"cases.count.{state}"]["value"] for state in ("passed", "all")] == [2, 3]
 
 
 def test_a_results_file_gives_charts_of_what_it_states_and_leaves_the_store_as_it_is(folder, tmp_path):

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from parts.looped import for_every
-from parts.slices import a_slice, a_summary, changed
-from steelyard.analysis.model import Repeated
+from parts.slices import Repeated, a_slice, a_summary, changed
 from steelyard.decide.gates import Decision, GateResult, evaluate
 from steelyard.decide.verdict import decide
 from steelyard.metrics.figures import Slice

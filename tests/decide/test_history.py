@@ -11,7 +11,7 @@ from parts.small_suite import write_suite
 from steelyard.errors import UsageError
 from steelyard.loading.load import load_suite
 from steelyard.records import AbPlan, RunFacts, RunState, Verdict
-from steelyard.run_history.history import Wanted, asked_metric, read_history
+from steelyard.run_history.history import HistoryOptions, asked_metric, read_history
 from steelyard.stats.intervals import Estimate
 from steelyard.store.logs import BaselineEntry
 from steelyard.store.sql import open_store
@@ -31,7 +31,7 @@ def history(store):
     def read(runs, **wanted):
         for run in runs:
             keep(store, run)
-        return read_history(store, "chairs", Wanted(**wanted))
+        return read_history(store, "chairs", HistoryOptions(**wanted))
 
     return read
 
@@ -315,7 +315,7 @@ def test_every_run_has_its_target_and_one_target_can_be_asked_for(history, store
     old, new = {"kind": "chat", "model": "m1"}, {"kind": "chat", "model": "m1-large"}
     runs = [made_run(0, target=old), made_run(1, target=new), made_run(2, target=new)]
     assert [run.target for run in history(runs).runs] == ["chat m1", "chat m1-large", "chat m1-large"]
-    of = {name: read_history(store, "chairs", Wanted(target=name)) for name in ("chat m1", "LARGE", "m1")}
+    of = {name: read_history(store, "chairs", HistoryOptions(target=name)) for name in ("chat m1", "LARGE", "m1")}
     assert {name: [run.run_id for run in found.runs] for name, found in of.items()} == {
         "chat m1": ["chairs-000"],  # a whole name is that target alone
         "LARGE": ["chairs-001", "chairs-002"],
@@ -323,7 +323,7 @@ def test_every_run_has_its_target_and_one_target_can_be_asked_for(history, store
     }
     assert of["LARGE"].marks == ()
     with pytest.raises(UsageError, match="no run with a target 'gpt'; there are: chat m1, chat m1-large"):
-        read_history(store, "chairs", Wanted(target="gpt"))
+        read_history(store, "chairs", HistoryOptions(target="gpt"))
 
 
 def test_the_arms_of_an_ab_are_in_no_trend_together(history, store):
@@ -334,6 +334,6 @@ def test_the_arms_of_an_ab_are_in_no_trend_together(history, store):
     left = {run.run_id: run.left_out for run in found.runs if run.left_out}
     assert left["ab-1-B"] == "arm B of ab-1, whose arms are two systems: --target NAME shows one"
     # Of ab-1 one arm is there, and both of ab-2, whose systems differ in something else than the target's name.
-    of_m1, of_m2 = (read_history(store, "chairs", Wanted(target=name)) for name in ("m1", "m2"))
+    of_m1, of_m2 = (read_history(store, "chairs", HistoryOptions(target=name)) for name in ("m1", "m2"))
     assert [run.run_id for run in of_m1.in_trends] == ["chairs-000", "chairs-001", "chairs-002", "ab-1-A"]
     assert [run.run_id for run in of_m2.in_trends] == ["ab-1-B"]

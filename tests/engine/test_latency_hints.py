@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from parts import running as run
+from parts.chart_figures import times_in
 from parts.loopback import Loopback, error, json_answer, slow
 from parts.small_suite import write_suite
 from parts.views import to_json
@@ -60,11 +61,11 @@ def evaluated(service, store, tmp_path):
 
 def test_a_run_that_looks_short_circuited_does_not_pass(evaluated, store):
     header = evaluated(["fast"] * 3, {"below": "100 ms"})
-    latency = summary_of(store, header).latency
-    median = latency.overall["p50"]
+    summary = summary_of(store, header)
+    median = summary.overall["latency.p50"].value
     assert header.suspect == (TOO_FAST.format(f"{float(f'{1000 * median:.3g}'):g} ms", 3),)
     assert header.verdict is Verdict.AMBIGUOUS
-    assert latency.load == "8 at a time"
+    assert summary.latency.load == "8 at a time"
 
 
 def test_a_run_that_looks_like_a_queue_does_not_pass(evaluated):
@@ -85,7 +86,7 @@ def test_every_call_above_the_limit_is_named_although_the_median_is_not(evaluate
 def test_errors_that_cases_ask_for_do_not_make_a_run_suspect(evaluated, store):
     header = evaluated(["refused", "refused", "refused", "slow"], {"below": "100 ms"})
     assert (header.suspect, header.verdict) == ((), Verdict.PASS)
-    times = summary_of(store, header).latency.overall
+    times = times_in(summary_of(store, header).overall)
     assert times["n"] == 4
     assert times["p50"] < DELAY
 
@@ -106,8 +107,9 @@ def test_recorded_answers_without_a_time_have_no_latency(evaluated, store, tmp_p
     lines = [{"case": "c0", "answer": {"items": [1]}}, {"case": "c1", "answer": {"items": [1]}, "latency": 2.0}]
     (tmp_path / "answers.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     header = evaluated(["fast"] * 2, {"below": "100 ms"}, target={"recorded": "answers.jsonl"})
-    latency = summary_of(store, header).latency
-    assert (latency.overall["n"], latency.overall["mean"], latency.load) == (1, 2.0, "")
+    summary = summary_of(store, header)
+    times = times_in(summary.overall)
+    assert (times["n"], times["mean"], summary.latency.load) == (1, 2.0, "")
     assert header.suspect == ()
 
 

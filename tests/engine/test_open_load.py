@@ -20,7 +20,8 @@ from steelyard.report.build import build_report
 from steelyard.report.wording import notes
 from steelyard.store.sql import open_store
 from steelyard.suite.models import Limits
-from steelyard.suite.values import load_in_words, parse_rate, rate_in_words
+from steelyard.suite.values import load_in_words, parse_rate
+from steelyard.wording import rate_text
 
 STALL = 0.5
 
@@ -297,7 +298,7 @@ def test_a_suite_may_declare_an_open_load(tmp_path):
 )
 def test_a_rate_is_read_and_said_in_words(written, rate, words):
     assert parse_rate(written) == pytest.approx(rate)
-    assert rate_in_words(parse_rate(written)) == words
+    assert rate_text(parse_rate(written)) == words
 
 
 @for_every("written", ["0/s", "-3/s", "20/fortnight", "", "nan", "inf/s", True, None, "1e9", 10**6])

@@ -20,7 +20,8 @@ from steelyard.engine.plan import RunOptions
 from steelyard.loading.load import load_suite
 from steelyard.records import Outcome, RunState, Verdict
 from steelyard.store.sql import open_store
-from steelyard.suite.values import duration_text, parse_time
+from steelyard.suite.values import parse_time
+from steelyard.wording import duration_text
 
 DOWN = error(503, "upstream is down")
 

@@ -79,7 +79,7 @@ def test_a_run_has_the_cost_of_target_and_judge_and_says_which_model_has_no_pric
     assert "First token" in invoke("report", "LAST", "--full")
     data = json.loads(invoke("report", "LAST", "--json"))
     assert data["judge"]["spending"]["cost"] == pytest.approx(360e-6)
-    assert data["latency"]["first_token"]["n"] == data["latency"]["tokens_per_second"]["n"] == 2
+    assert [data["figures"][f"{name}.n"]["value"] for name in ("first_token", "tokens_per_second")] == [2, 2]
     assert data["run"]["options"]["prices"] == header.options.prices
 
 

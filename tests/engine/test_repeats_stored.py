@@ -6,6 +6,7 @@ import json
 
 import yaml
 
+from parts.repeats import n_cases, of_check
 from parts.running import rescore, run
 from parts.views import to_json
 from steelyard.engine.plan import RunOptions
@@ -68,12 +69,13 @@ def test_a_run_knows_its_checks_and_how_alike_its_repeats_are(tmp_path):
     assert kept["shaky", "", 2] == (Item("A", ([0, 5], "high")), Item("B", (None, "low")))
     checks, stability = report.summary.checks, report.summary.stability
     # The third answer to `shaky` has two items where one is allowed; 2 of 3 are the majority. Of level, low is there.
-    assert [(each.name, each.cells_passed, each.passed) for each in checks.by_check] == [
+    found = {name: of_check(report.summary, name) for name in checks.by_check}
+    assert [(name, passed, answers) for name, (passed, _, _, answers, *_) in found.items()] == [
         ("schema", 2, 6),
         ("level:low", 2, 6),
         ("how_many", 2, 5),
     ]
-    assert (checks.cells_passed, report.summary.passes.flaky.value) == (2, 0.5)
+    assert (n_cases(report.summary, "passed"), report.summary.overall["flaky_rate"].value) == ((2,), 0.5)
     assert [(each.name, each.required_repeats) for each in checks.cells[0].checks] == [
         ("schema", "majority"),
         ("level:low", "all"),
@@ -86,10 +88,10 @@ def test_a_run_knows_its_checks_and_how_alike_its_repeats_are(tmp_path):
     assert report.decision.verdict is Verdict.PASS
     assert (again.summary.checks, again.summary.stability) == (checks, stability)
     data = to_json(report)
-    assert data["checks"]["cells_rate"]["value"] == 1.0
+    assert data["figures"]["cases.passed"]["value"] == 1.0
     assert data["stability"]["cells"][1]["bands"] == {"presence": "unsteady", "span": "unsteady", "level": "unstable"}
     assert data["figures"]["stability.presence"]["value"] == 0.8
-    assert json.loads(json.dumps(data))["passes"]["all_of"]["3"]["value"] == 0.5
+    assert json.loads(json.dumps(data))["figures"]["pass_all.3"]["value"] == 0.5
 
 
 def test_one_repeat_of_the_three_that_the_suite_asks_for_leaves_the_gate_on_stability_out(tmp_path):

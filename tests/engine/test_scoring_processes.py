@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from parts import running as run
-from steelyard.engine import pool
+from steelyard.engine import scoring_processes
 from steelyard.engine.plan import RunOptions
 from steelyard.engine.writer import Silent
 from steelyard.loading.load import load_suite
@@ -124,16 +124,16 @@ class Odd(Scorer):
 def test_processes_are_used_when_they_are_measured_to_pay(tmp_path, monkeypatch, seconds, by_processes):
     scored = []
 
-    class Counted(pool.ProcessPool):
+    class Counted(scoring_processes.ProcessPool):
         def submit(self, tasks):
             scored.extend(tasks)
             done = Future()
             done.set_result(self._score_here(tasks))
             return done
 
-    monkeypatch.setattr(pool, "ProcessPool", Counted)
-    monkeypatch.setattr(pool, "cores", lambda: 4)
-    monkeypatch.setattr(pool, "_STARTING", 0.1)
+    monkeypatch.setattr(scoring_processes, "ProcessPool", Counted)
+    monkeypatch.setattr(scoring_processes, "cores", lambda: 4)
+    monkeypatch.setattr(scoring_processes, "_STARTING", 0.1)
     suite = load_suite(write(tmp_path / "s", 60, BUSY.format(seconds=seconds), f"busy_{len(by_processes)}"))
     store = open_store(str(tmp_path / "runs.db"))
     first = run.run(suite, store)[0]
@@ -157,4 +157,4 @@ def test_processes_are_used_when_they_are_measured_to_pay(tmp_path, monkeypatch,
     ],
 )
 def test_as_many_processes_as_pay(scoring, other, carrying, n, processors, workers):
-    assert pool.best_workers(scoring, other, carrying, n, processors) == workers
+    assert scoring_processes.best_workers(scoring, other, carrying, n, processors) == workers

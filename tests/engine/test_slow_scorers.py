@@ -56,11 +56,11 @@ def test_a_slow_scorer_is_in_no_latency_and_in_no_timeout_and_is_named(server, t
     done = steelyard("run", path, "--concurrency", 6, "--timeout", "0.5", "--json", cwd=tmp_path)
     report = json.loads(done.stdout)
     assert (done.returncode, report["verdict"], len(server.requests)) == (0, "PASS", 12)
-    latency = report["latency"]
-    assert (latency["overall"]["n"], latency["timeouts"]) == (12, 0)
+    figures = report["figures"]
+    assert (figures["latency.p50"]["n"], figures["latency.timeouts"]["value"]) == (12, 0)
     # With the scoring of one other answer in it, half of them would take 0.2 s and more.
-    assert 0.02 <= latency["overall"]["p50"] < 0.2
-    assert latency["bottleneck"].startswith("scoring was the bottleneck: it took 2")
+    assert 0.02 <= figures["latency.p50"]["value"] < 0.2
+    assert report["latency"]["bottleneck"].startswith("scoring was the bottleneck: it took 2")
 
 
 def test_a_run_with_a_rate_asks_no_more_when_too_many_answers_wait_to_be_scored(server, tmp_path, store, monkeypatch):

@@ -15,7 +15,7 @@ from steelyard.analysis.compare.against import ArmPairs, quality_pairs
 from steelyard.analysis.compare.pairing import Rescored, read_run
 from steelyard.engine.plan import RunOptions
 from steelyard.experiments.decision import Decided, decided_by
-from steelyard.experiments.effects import Effect, Reading, extra, quality
+from steelyard.experiments.effects import Effect, PlannedTest, extra, quality
 from steelyard.experiments.offline import offline_report
 from steelyard.experiments.runner import run_ab
 from steelyard.loading.load import load_suite, with_target
@@ -166,7 +166,7 @@ def test_an_interval_that_contradicts_an_exact_test_is_not_reported():
     def constant(n, move):
         return ArmPairs(np.full(n, 0.5), np.full(n, 0.5 + move), n, single=False)
 
-    reading = Reading("fixed", 10)
+    reading = PlannedTest("fixed", 10)
     # Ten of ten moved by the same: exact, p = 2 * 0.5^10; what always holds after ten reaches beyond 0.
     few = quality(constant(10, 0.1), "average", reading)
     assert (few.low, few.p) == (None, pytest.approx(2 * 0.5**10))
@@ -180,12 +180,12 @@ def test_an_interval_that_contradicts_an_exact_test_is_not_reported():
 
 def test_the_fixed_interval_lies_around_the_difference_of_b_less_a():
     pairs = ArmPairs(np.full(20, 0.2), np.full(20, 0.3) + np.arange(20) / 100, 20, single=False)
-    found = quality(pairs, "average", Reading("fixed", 20))
+    found = quality(pairs, "average", PlannedTest("fixed", 20))
     # 0.1 + n / 100 for n from 0 to 19: mean 0.195, standard error 0.0592 / sqrt(20) = 0.0132, t(19) = 2.093.
     assert found.difference == pytest.approx(0.195)
     assert (found.low, found.high) == pytest.approx((0.1673, 0.2227), abs=0.002)
     many = ArmPairs(np.full(200, 0.2), np.full(200, 0.3) + np.arange(200) % 20 / 100, 200, single=False)
-    found = extra("cost", "cost", many, Reading("fixed", 200))
+    found = extra("cost", "cost", many, PlannedTest("fixed", 200))
     # The same ten times over: standard error 0.0578 / sqrt(200) = 0.0041, t(199) = 1.972.
     assert (found.low, found.high) == pytest.approx((0.1869, 0.2031), abs=0.001)
 

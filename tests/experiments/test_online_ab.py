@@ -12,7 +12,7 @@ from steelyard.errors import SuiteError, UsageError
 from steelyard.experiments.assignment import Experiment, assign
 from steelyard.experiments.decision import Decided
 from steelyard.experiments.online import online_report
-from steelyard.experiments.outcomes import Outcomes, Unit, read_online, read_outcomes
+from steelyard.experiments.outcomes import Outcomes, UnitOutcome, read_online, read_outcomes
 from steelyard.stats.sequential import welch
 
 PLAIN = "experiment: checkout-2\n"
@@ -76,7 +76,7 @@ def test_a_difference_that_is_none_is_found_in_at_most_5_of_100_experiments_howe
     shown = 0
     for _ in range(60):
         units = {
-            str(n): Unit((("control", "treatment")[n % 2],), float(n), 1, float(draw.random() < 0.3))
+            str(n): UnitOutcome((("control", "treatment")[n % 2],), float(n), 1, float(draw.random() < 0.3))
             for n in range(200)
         }
         shown += online_report(found, Outcomes(units, 200)).decided in (Decided.A, Decided.B)

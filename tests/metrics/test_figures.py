@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -77,6 +79,47 @@ def test_a_stored_summary_is_the_one_that_was_computed(tmp_path: Path, kind: str
             assert getattr(read, part.name) == getattr(kept, part.name) == getattr(computed, part.name), part.name
 
 
+_RATE = {"value": 0.5, "n": 4}
+_TIMES = {"n": 4, "p50": 0.1, "p95": None, "p99": None, "mean": 0.1, "min": 0.1, "max": 0.2}
+_CHECK = {"name": "count", "cells_passed": 2, "cells_failed": 1, "undecided": 1, "passed": 8, "failed": 4, "not_run": 0}
+_NUMBERS = ("cells_passed", "cells_failed", "cells_undecided", "checks_passed", "checks_failed", "checks_undecided")
+
+
+@pytest.mark.parametrize(
+    "lists",
+    [
+        {"checks": dict.fromkeys(_NUMBERS, 1) | {"cells_rate": _RATE, "checks_rate": _RATE, "by_check": [_CHECK]}},
+        {"passes": {"all_of": {"1": _RATE}, "flaky": _RATE, "n_flaky": 1, "bounds": {"1": [0.25, 0.75]}}},
+        {"latency": {"overall": _TIMES, "timeouts": 0, "failures": 0, "n_cells": 4}},
+        {"repeated": {"": {"valid in >= 2 of 3 repeats": {"passed": 1, "failed": 0, "undecided": 3}}}},
+        {
+            "judge_check": {
+                "n_labelled": 4,
+                "n_labelled_otherwise": 0,
+                "corrected": dict.fromkeys(("rate", "reported", "sensitivity", "specificity"), _RATE),
+            }
+        },
+    ],
+    ids=["checks", "passes", "latency", "repeated", "judge_check"],
+)
+def test_lists_that_an_earlier_version_stored_with_copies_of_figures_are_made_again_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lists: dict[str, Any]
+) -> None:
+    with open_store(tmp_path / "store.sqlite") as store:
+        header = put_rich(store)
+        computed = summary_of(store, header)
+        stored = store.summary(header.id)
+        assert stored is not None
+        store.keep_summary(header.id, stored._replace(lists=json.dumps(json.loads(stored.lists) | lists)))
+        assert summary_of(store, header) == computed
+        again = store.summary(header.id)
+        assert again is not None
+        assert (again.lists, again.figures) == (stored.lists, stored.figures)
+        # What is stored now is read, and not computed once more.
+        monkeypatch.setattr("steelyard.analysis.summary.summarise_stored", None)
+        assert summary_of(store, header) == computed
+
+
 def test_labels_that_come_later_change_a_stored_summary(tmp_path: Path) -> None:
     with open_store(tmp_path / "store.sqlite") as store:
         header = put_mixed(store, "mixed-1", 1)
@@ -87,6 +130,17 @@ def test_labels_that_come_later_change_a_stored_summary(tmp_path: Path) -> None:
         assert summary_of(store, header).figures == now.figures
         some = figures_of(store, [header], ["pass_rate.corrected"])[header.id]
         assert some["pass_rate.corrected"] == now.overall["pass_rate.corrected"]
+
+
+@pytest.mark.parametrize("name", ["pass_rate.corrected", "pass_rate.sensitivity", "labels.texts"])
+def test_a_figure_that_labels_change_is_known_by_its_name(tmp_path: Path, name: str) -> None:
+    with open_store(tmp_path / "store.sqlite") as store:
+        header = put_mixed(store, "mixed-1", 1)
+        assert summary_of(store, header).overall[name].value is None
+        put_labels(store, header)
+        now = summarise_stored(store, header.id, header.description).overall[name]
+        assert now.value is not None
+        assert figures_of(store, [header], [name])[header.id][name] == now
 
 
 def test_a_run_that_is_first_seen_in_a_list_gets_the_figures_of_its_whole_suite(tmp_path: Path) -> None:

@@ -92,7 +92,9 @@ def test_every_metric_that_is_only_reported_has_a_naive_form_and_is_what_the_sam
     assert registered.keys() == FORMS.keys(), "a metric and its form in tests/parts/naive_reported.py are one change"
     wrong, seen = [], set()
     for header in (put_rich(store), put_mixed(store, "scored", 5, checks=False, expect=None, judge=None)):
-        naive, report, data = NaiveReport(*_planned(store, header)), build_report(store, header), data_of(store, header)
+        labels = put_labels(store, header)
+        naive, report = NaiveReport(*_planned(store, header), labels), build_report(store, header)
+        data = data_of(store, header)
         for metric, names, part in every_figure(data, report.summary, registered):
             filled = dict(zip(metric.blanks, names, strict=True))
             item = _in_list(report, metric.name, filled["<n>"]) if "<n>" in filled else None
@@ -132,7 +134,8 @@ def test_what_is_only_reported_of_repeats_times_claims_and_variants_is_what_the_
         naive.bars, naive.leader = summary.latency.bars, summary.best_variant.leader
         for metric in of_repeats():
             for names in [()] if metric.all_names is None else metric.all_names(data):
-                stored = [(None, summary.overall[metric.filled(names)])]
+                parts = [summary.overall, *(summary.slices["variant"] if metric.sliced else ())]
+                stored = [(part.name or None, part[metric.filled(names)]) for part in parts]
                 for variant, said in listed_figures(metric, names, data, summary) if metric.listed else stored:
                     n += 1
                     if said.value is None:

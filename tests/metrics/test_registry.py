@@ -110,10 +110,8 @@ def test_a_percentile_that_is_added_is_in_every_table_of_times(tmp_path, registe
     at = {name: next(i for i, row in enumerate(rows) if row.strip().startswith(name)) for name in TIMES}
     assert all("p90" in rows[i] + rows[i + 1] for i in at.values())
     found = json.loads(invoke("report", "rich-1", "--json", "--store", tmp_path / "rich.db"))
-    times = found["latency"]
-    every = [times["overall"], times["first_byte"], times["queued"], *(cell["spread"] for cell in times["cells"])]
-    assert all("p90" in each for each in every)
-    assert times["overall"]["p90"] == found["figures"]["latency.p90"]["value"]
+    assert {"latency.p90", "latency.first_byte.p90", "latency.queued.p90"} <= found["figures"].keys()
+    assert all("p90" in cell["spread"] for cell in found["latency"]["cells"])
     histogram = next(each for each in found["charts"] if each["name"] == "latency_histogram")
     assert "p90" in json.dumps(histogram)
 

@@ -2,12 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from steelyard.analysis.latency import Bar, CellLatency, LatencyFigures, Spread, no_calls
-from steelyard.analysis.repeats import CellChecks, CheckFigure, CheckOfCell, ChecksFigures
-from steelyard.analysis.stability import CellStability, StabilityFigures
+from parts.slices import changed, with_slices
+from steelyard.analysis.latency import Bar, CellLatency, LatencyDetails, Spread, latency_metrics, no_calls
+from steelyard.analysis.repeats import CellChecks, CheckDetails, CheckOfCell
+from steelyard.analysis.stability import CellStability, StabilityDetails
+from steelyard.metrics.figures import Slice
+from steelyard.report.model import Report
 from steelyard.stats.intervals import Estimate
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of a summary: what it lists, and the figures that belong to it by name."""
+
+    details: Any
+    figures: Mapping[str, Estimate] = field(default_factory=dict)
+
+
+def with_parts(report: Report, **parts: Part) -> Report:
+    """A report with further parts of a summary, each with its figures."""
+    figures = {name: item for part in parts.values() for name, item in part.figures.items()}
+    summary = with_slices(report.summary, changed(report.summary.overall, metrics=figures))
+    return replace(report, summary=replace(summary, **{name: part.details for name, part in parts.items()}))
+
+
+def counts(**numbers: int) -> dict[str, Estimate]:
+    """Figures that are numbers of something: `cases_count_passed` for `cases.count.passed`."""
+    return {name.replace("_", "."): Estimate(float(n), n) for name, n in numbers.items()}
 
 
 def check(name: str, passed: int, failed: int = 0, not_run: int = 0, **more: object) -> CheckOfCell:
@@ -26,45 +51,51 @@ def cell(case_id: str, *checks: CheckOfCell, variant: str = "", clean: int | Non
     return CellChecks(case_id, variant, checks, holds, least, decided, **more)
 
 
-def checks_figures(cells: Sequence[CellChecks], **more: object) -> ChecksFigures:
-    """The sums of the cells given."""
+def checks_of(cells: Sequence[CellChecks], figures: Mapping[str, Estimate] | None = None) -> Part:
+    """The cells given with their sums, and further figures."""
     every = [one for each in cells for one in each.checks]
     held, broken = (sum(each.holds is state for each in cells) for state in (True, False))
     kept, lost = (sum(one.holds is state for one in every) for state in (True, False))
     names = dict.fromkeys(one.name for one in every)
-    by_check = tuple(_check_figure(name, [one for one in every if one.name == name]) for name in names)
     declared = dict.fromkeys(name.partition(":")[0] for name in names)
-    by_declared = tuple(
-        _check_figure(name, [one for one in every if one.name.partition(":")[0] == name]) for name in declared
-    )
-    return ChecksFigures(
-        held,
-        broken,
-        len(cells) - held - broken,
-        kept,
-        lost,
-        len(every) - kept - lost,
-        _rate(held, len(cells), held + broken),
-        _rate(kept, len(every), kept + lost),
-        by_check,
-        by_declared,
-        cells=tuple(cells),
-        n_cells=len(cells),
-        **more,  # type: ignore[arg-type]
-    )
+    result = {
+        "cases.passed": _rate(held, len(cells), held + broken),
+        "checks.passed": _rate(kept, len(every), kept + lost),
+        **_states("cases.count", held, broken, len(cells)),
+        **_states("checks.count", kept, lost, len(every)),
+        **counts(cases_count_all=len(cells)),
+    }
+    for name in declared:
+        mine = [one for one in every if one.name.partition(":")[0] == name]
+        result |= _of_check(name, mine) | {f"check.{name}.passed": _share(mine)}
+    for name in names.keys() - declared.keys():
+        result |= _of_check(name, [one for one in every if one.name == name])
+    return Part(CheckDetails(tuple(names), tuple(cells)), {**result, **(figures or {})})
 
 
-def _check_figure(name: str, result: Sequence[CheckOfCell]) -> CheckFigure:
+def _states(head: str, held: int, broken: int, n: int) -> dict[str, Estimate]:
+    numbers = {"passed": held, "failed": broken, "undecided": n - held - broken}
+    return {f"{head}.{state}": Estimate(float(count), n) for state, count in numbers.items()}
+
+
+def _of_check(name: str, result: Sequence[CheckOfCell]) -> dict[str, Estimate]:
     held, broken = (sum(one.holds is state for one in result) for state in (True, False))
-    answers = (sum(getattr(one, what) for one in result) for what in ("passed", "failed", "not_run"))
-    return CheckFigure(name, held, broken, len(result) - held - broken, *answers)
+    answers = {what: sum(getattr(one, what) for one in result) for what in ("passed", "failed", "not_run")}
+    return _states(f"check.{name}.cells", held, broken, len(result)) | {
+        f"check.{name}.answers.{what}": Estimate(float(n), len(result)) for what, n in answers.items()
+    }
+
+
+def _share(result: Iterable[CheckOfCell]) -> Estimate:
+    states = [one.holds for one in result]
+    return _rate(states.count(True), len(states), len(states) - states.count(None))
 
 
 def _rate(held: int, total: int, message: int) -> Estimate:
     return Estimate(held / total if total else None, message, total - message)
 
 
-def some_checks(names: Sequence[str], variants: Sequence[str] = ("",)) -> ChecksFigures:
+def some_checks(names: Sequence[str], variants: Sequence[str] = ("",)) -> Part:
     """Every fourth case is broken, every seventh cannot be told; the count of each is compared with 1 to 3."""
     cells = []
     for index, name in enumerate(names):
@@ -82,10 +113,10 @@ def some_checks(names: Sequence[str], variants: Sequence[str] = ("",)) -> Checks
                     variant=variant,
                 )
             )
-    return checks_figures(cells)
+    return checks_of(cells)
 
 
-def some_stability(names: Sequence[str], variants: Sequence[str] = ("",)) -> StabilityFigures:
+def some_stability(names: Sequence[str], variants: Sequence[str] = ("",)) -> Part:
     """Shares from 0 to 1 in steps of a tenth, each fifth case with nothing to compare."""
     cells = []
     for index, name in enumerate(names):
@@ -93,7 +124,7 @@ def some_stability(names: Sequence[str], variants: Sequence[str] = ("",)) -> Sta
             share = Estimate(None, 0) if index % 5 == 4 else Estimate(index % 11 / 10, 10)
             whole = Estimate(None, 0) if index % 5 == 4 else Estimate(1.0, 10)
             cells.append(CellStability(name, variant, 5, 0, share, {"place": whole, "kind": share}))
-    return StabilityFigures("key", {"place": "overlap", "kind": "equal"}, tuple(cells))
+    return Part(StabilityDetails("key", {"place": "overlap", "kind": "equal"}, tuple(cells)))
 
 
 POINTS = ("p50", "p95", "p99")
@@ -110,7 +141,29 @@ def times(n: int, mean: float, low: float, high: float, *points: float) -> Sprea
     return Spread(no_calls() | {"n": n} | given)
 
 
-def some_latency(names: Sequence[str], variants: Sequence[str] = ("",)) -> LatencyFigures:
+def latency_of(overall: Spread, timeouts: int, failures: int, first_byte: Spread | None = None, **lists: Any) -> Part:
+    """The lists given, with these times of the whole run."""
+    cells = lists.get("cells", ())
+    result = _times("latency", overall) | counts(
+        latency_timeouts=timeouts, latency_failures=failures, latency_cells=len(cells)
+    )
+    if first_byte is not None:
+        head = "latency.first_byte"
+        result |= _times(head, first_byte) | {f"{head}.n": Estimate(float(first_byte.n), first_byte.n)}
+    return Part(LatencyDetails(**lists), result)
+
+
+def times_in(overall: Slice, head: str = "latency") -> Spread:
+    """The times of the whole run, or some of its other times, from its figures."""
+    figures = {name: overall[f"{head}.{name}"] for name in latency_metrics()}
+    return Spread.of(figures["p50"].n, {name: item.value for name, item in figures.items()})
+
+
+def _times(head: str, of: Spread) -> dict[str, Estimate]:
+    return {f"{head}.{name}": Estimate(value, of.n) for name, value in of.items() if name not in ("n", "at_least")}
+
+
+def some_latency(names: Sequence[str], variants: Sequence[str] = ("",)) -> Part:
     """Case i takes (i mod 10 + 1) * 20 ms, half as much again at the 95th percentile; each sixth had no answer."""
     cells = []
     for index, name in enumerate(names):
@@ -124,4 +177,4 @@ def some_latency(names: Sequence[str], variants: Sequence[str] = ("",)) -> Laten
     overall = spread(0.11, 0.29, 5 * len(answered)) if answered else no_calls()
     bars = (Bar(0.01, 0.1, 2 * len(answered)), Bar(0.1, 0.3, 3 * len(answered))) if answered else ()
     timeouts, failures = (sum(getattr(one, what) for one in cells) for what in ("timeouts", "failures"))
-    return LatencyFigures(overall, timeouts, failures, bars=bars, cells=tuple(cells), n_cells=len(cells))
+    return latency_of(overall, timeouts, failures, bars=bars, cells=tuple(cells))

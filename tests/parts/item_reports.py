@@ -9,14 +9,14 @@ from typing import Any
 
 from parts import reports
 from parts.reports import HOSTILE, detail, group, header, hostile_report, line
-from parts.slices import a_summary, changed, with_slices
-from steelyard.analysis.model import BestVariant, FoundCode, Repeated
+from parts.slices import Repeated, a_summary, changed, with_slices
+from steelyard.analysis.model import BestVariant, FoundCode
 from steelyard.decide.gates import Decision, GateResult, VariantDecision
 from steelyard.metrics.figures import Slice
 from steelyard.records import Finding, Mark, Verdict
 from steelyard.report.model import Report, SampleDetail
 from steelyard.stats.intervals import Estimate
-from steelyard.store.base import Hit
+from steelyard.store.base import SampleFinding
 from steelyard.suite.case import Attachment
 
 TAXONOMY = [
@@ -182,10 +182,10 @@ def items_report(folder: Path | None = None, places: tuple[str, ...] = ("one.jpg
     )
     whole = criteria(Estimate(13 / 18, n, 0, 0.6, 0.85), n, n // 3, n // 3, n)
     items = {
-        "MISS": [Hit(Path(place).stem, variant, repeat, MISSED) for place, variant, repeat in keys],
-        "TEXT": [Hit(Path(place).stem, variant, repeat, MISREAD) for place, variant, repeat in keys],
-        "EXTRA": [Hit(Path(place).stem, variant, repeat, INVENTED) for place, variant, repeat in keys[:4]],
-        "FORMAT": [Hit("elsewhere", "plain", 0, UNREADABLE)],
+        "MISS": [SampleFinding(Path(place).stem, variant, repeat, MISSED) for place, variant, repeat in keys],
+        "TEXT": [SampleFinding(Path(place).stem, variant, repeat, MISREAD) for place, variant, repeat in keys],
+        "EXTRA": [SampleFinding(Path(place).stem, variant, repeat, INVENTED) for place, variant, repeat in keys[:4]],
+        "FORMAT": [SampleFinding("elsewhere", "plain", 0, UNREADABLE)],
     }
     path = str(folder / "suite.yaml") if folder else "labels/suite.yaml"
     return Report(
@@ -250,7 +250,9 @@ def hostile_items_report(folder: Path | None = None, places: tuple[str, ...] = (
         summary=summary,
         decision=Decision(Verdict.FAIL, (everything,), gates, (VariantDecision(everything, Verdict.FAIL, gates),)),
         details=details,
-        findings={everything: [Hit(everything, everything, 0, bad), Hit(everything, everything, 9, bad)]},
+        findings={
+            everything: [SampleFinding(everything, everything, 0, bad), SampleFinding(everything, everything, 9, bad)]
+        },
     )
 
 

@@ -158,4 +158,4 @@ def health_of(
 ) -> JudgeHealth:
     """How far the judge of such a run can be trusted."""
     data, run_labels = judged_run(samples, suite, labels)
-    return judge_health(data, LabelColumns(run_labels, data).check().corrected, spending)
+    return judge_health(data, LabelColumns(run_labels, data).corrected(), spending)

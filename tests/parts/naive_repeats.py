@@ -56,10 +56,19 @@ class NaiveRepeats(Naive):
             found[sample.case_id, sample.variant].append(sample)
         return {key: Cell(each, self) for key, each in found.items()}
 
+    def cells_of(self, variant=None):
+        """All cells, or those of a variant."""
+        return {key: cell for key, cell in self.cells().items() if variant in (None, key[1])}
+
+    def never_of(self, variant=None):
+        """Cells that were planned and of which nothing came; every variant is asked every case."""
+        planned = self.suite["n_planned"] // self.suite["repeats"]
+        of = planned if variant is None else planned // len(self.suite["variants"])
+        return of - len(self.cells_of(variant))
+
     @property
     def never(self):
-        """Cells that were planned and of which nothing came."""
-        return self.suite["n_planned"] // self.suite["repeats"] - len(self.cells())
+        return self.never_of()
 
     def cell_of(self, names):
         return self.cells()[names["case"], self.variant]
@@ -90,7 +99,7 @@ class NaiveRepeats(Naive):
 def _(run, names, pattern):
     least, most, of = re.fullmatch(r"score >= (\d+) % in >= (\d) of (\d) repeats", names["rule"]).groups()
     found = Counter()
-    for cell in run.cells().values():
+    for cell in run.cells_of(run.variant).values():
         scores = [score for each in cell.samples if (score := run.score(each)) is not None]
         hits, planned = sum(score >= int(least) / 100 for score in scores), max(cell.planned, int(of))
         needed = planned * int(most) / int(of)
@@ -101,7 +110,7 @@ def _(run, names, pattern):
             if hits + planned - len(scores) >= needed
             else "failed"
         ] += 1
-    found["undecided"] += run.never
+    found["undecided"] += run.never_of(run.variant)
     state = pattern.rpartition(".")[2]
     return [1.0] * found["passed"] + [0.0] * found["failed"] if state == "share" else found[state]
 
@@ -282,7 +291,7 @@ def _(run, names, pattern):
     return sum(cell.brings("flaky_rate", ())[0] for cell in run.cells().values())
 
 
-@form(*(f"case.<case>.{name}" for name in ("clean", "decided", "passes.clean", "passes.decided")))
+@form(*(f"case.<case>.{name}" for name in ("clean", "decided")))
 def _(run, names, pattern):
     results = run.cell_of(names).repeats()
     return results.count(True) + (results.count(False) if pattern.endswith("decided") else 0)
@@ -357,14 +366,11 @@ def timed(run, sample):
 @form(
     *(
         f"{head}.{point}"
-        for head in (
-            "latency.first_byte",
-            "latency.queued",
-            "case.<case>.latency",
-            *(f"latency.{name}" for name in STREAMED),
-        )
+        for head in ("latency.first_byte", "latency.queued", "case.<case>.latency")
         for point in (*LATENCY, "mean", "n")
-    )
+    ),
+    # Gates can name the others.
+    *(f"{name}.{point}" for name in STREAMED for point in ("p99", "min", "max", "n")),
 )
 def _(run, names, pattern):
     name, point = pattern.split(".")[-2:]

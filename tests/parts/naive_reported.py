@@ -280,6 +280,20 @@ def _(run, at, pattern):
     return {"cases": (cases, cases), "n": (len(seen), len(seen))}.get(pattern.rpartition(".")[2], (len(bad), len(seen)))
 
 
+@form("labels.texts", "labels.otherwise", "pass_rate.labels", "pass_rate.sensitivity", "pass_rate.specificity")
+def _(run, at, pattern):
+    """Labels are people's alone, given for the very text."""
+    judged = [each for each in run.loud() if each.outcome is Outcome.SCORED and each.passed is not None]
+    labelled = [(each, run.labels.get((each.case_id, each.variant, each.repeat))) for each in judged]
+    labelled = [(each, passes) for each, passes in labelled if passes is not None]
+    if pattern.startswith("labels."):
+        return (len(labelled) if pattern == "labels.texts" else 0), len(judged)
+    if pattern == "pass_rate.labels":
+        return [float(passes) for _, passes in labelled]
+    wanted = pattern == "pass_rate.sensitivity"
+    return [float(each.passed is wanted) for each, passes in labelled if passes is wanted]
+
+
 @form("mode.<mode>.average", "mode.<mode>.n", "mode.<mode>.dimension.<dimension>")
 def _(run, at, pattern):
     mine = [each for each in run.samples if each.outcome is Outcome.SCORED and each.mode == at.name("mode")]

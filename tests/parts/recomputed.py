@@ -32,6 +32,10 @@ def rows_of(data, metric, part, contributions):
         return data.in_slice(part.factor, part.name), 0 if part.factor else data.absent
     groups = data.cells.groups[part.factor]
     every = groups.samples_where(groups.names.index(part.name), np.ones(data.cells.n, dtype=bool))
+    if part.factor == "variant" and contributions.absent is not None:
+        # Every variant is asked every case.
+        suite = data.suite
+        return every, max(0, suite.n_planned // suite.repeats // len(suite.variants) - len(every))
     return every, 0 if part.factor else data.cells.absent
 
 

@@ -84,3 +84,20 @@ def compared(
     items = [(at, tuple(found)) for at, (_, _, found) in enumerate(flat) if found is not None]
     described = comparing(fields, max(map(len, answers.values())), **more)
     return summarise(columns(made), described, items=iter(items))
+
+
+def n_cases(summary: Summary, *states: str) -> tuple[int, ...]:
+    """How many cells are in each of these states: passed, failed, undecided, all, unknown, flaky."""
+    return tuple(summary.overall.count(f"cases.count.{state}") for state in states)
+
+
+def n_checks(summary: Summary, *states: str) -> tuple[int, ...]:
+    """The same of the checks of cells."""
+    return tuple(summary.overall.count(f"checks.count.{state}") for state in states)
+
+
+def of_check(summary: Summary, name: str) -> tuple[int, ...]:
+    """Cells in which a check passed, failed and cannot be told; answers in which it passed, failed and did not run."""
+    ends = [f"cells.{state}" for state in ("passed", "failed", "undecided")]
+    ends += [f"answers.{state}" for state in ("passed", "failed", "not_run")]
+    return tuple(summary.overall.count(f"check.{name}.{end}") for end in ends)

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-from steelyard.suites.review.service import Service
+from steelyard.suites.review.service import ReviewService
 from steelyard.suites.review.switches import Switches
 
 TOKEN = "test-token"
@@ -22,7 +22,7 @@ def review_service(switches: Switches = Switches(), token: str = TOKEN) -> Itera
 
     async def serve() -> None:
         found["loop"], found["end"] = asyncio.get_running_loop(), asyncio.Event()
-        async with Service(token, switches).listening("127.0.0.1", 0) as found["port"]:
+        async with ReviewService(token, switches).listening("127.0.0.1", 0) as found["port"]:
             ready.set()
             await found["end"].wait()
 

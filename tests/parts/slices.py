@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from steelyard.analysis.model import Summary
 from steelyard.metrics.figures import Figures, Slice
+from steelyard.metrics.registry import find
 from steelyard.stats.intervals import Estimate
 from steelyard.store.figures import Figure, Kind, SliceKey
 
@@ -22,7 +23,6 @@ _PATTERNS = {
     "tokens": "tokens.{}",
     "cost": "cost.{}",
     "measures": "score.<component>.<measure>",
-    "metrics": "{}",
     "failures": "failures.<kind>",
     "gains": "gain.<code>",
     "if_fixed": "if_fixed.<code>",
@@ -30,11 +30,47 @@ _PATTERNS = {
 }
 
 
+@dataclass(frozen=True)
+class Repeated:
+    """What came of a condition over repeats: in how many cells it passes, fails or is open, and some that fail it."""
+
+    passed: int
+    failed: int
+    undecided: int
+    failing: tuple[str, ...] = ()
+
+
+def repeated_in(summary: Summary, part: Slice | None = None) -> dict[str, Repeated]:
+    """What came of every condition over repeats in a slice, or in the whole run."""
+    part = summary.overall if part is None else part
+    failing = summary.failing_cells.get(part.key.text, {})
+    return {
+        rule: Repeated(
+            *(part.count(f"repeated.{rule}.{state}") for state in ("passed", "failed", "undecided")),
+            failing.get(rule, ()),
+        )
+        for rule in part.each("repeated.<rule>.passed")
+    }
+
+
+def _kind(name: str) -> Kind:
+    """What a name is of, as the registry says it."""
+    found = find(name.split("."), gates_only=False)
+    return Kind(name) if found is None else Kind(found[0].name, tuple(found[1].values()))
+
+
 def _figures(**given: Any) -> Iterator[tuple[str, Kind, Estimate]]:
     for group, value in given.items():
         if isinstance(value, Estimate):
             name = group.replace("_total", ".total")
             yield name, Kind(name), value
+        elif group == "metrics":
+            yield from ((name, _kind(name), item) for name, item in value.items())
+        elif group == "repeated":
+            for rule, item in value.items():
+                for state in ("passed", "failed", "undecided"):
+                    n = getattr(item, state)
+                    yield f"repeated.{rule}.{state}", Kind(f"repeated.<rule>.{state}", (rule,)), Estimate(float(n), n)
         elif group == "measures":
             for component, measures in value.items():
                 for measure, item in measures.items():
@@ -47,7 +83,13 @@ def _figures(**given: Any) -> Iterator[tuple[str, Kind, Estimate]]:
                 estimate = item if isinstance(item, Estimate) else Estimate(float(item), round(item))
                 at, blank = pattern.find("<"), pattern[pattern.find("<") : pattern.find(">") + 1]
                 whole = pattern.replace(blank, str(name)) if at >= 0 else pattern.format(name)
-                yield whole, Kind(pattern, (str(name),)) if at >= 0 else Kind(whole), estimate
+                yield whole, Kind(pattern, (str(name),)) if at >= 0 else _kind(whole), estimate
+
+
+def _kind(name: str) -> Kind:
+    """What a name is of, where the registry knows it."""
+    named = find(name.split("."), gates_only=False)
+    return Kind(name) if named is None else Kind(named[0].name, tuple(named[1].values()))
 
 
 def rows(factor: str, name: str, n_planned: int, **given: Any) -> list[Figure]:
@@ -57,10 +99,12 @@ def rows(factor: str, name: str, n_planned: int, **given: Any) -> list[Figure]:
     return [planned, *(Figure(of, *item) for item in _figures(**given))]
 
 
-def a_slice(factor: str, name: str, n_planned: int, repeated: Any = None, **given: Any) -> Slice:
-    """One slice with these figures; `repeated` is what came of rules over repeats there, by their text."""
-    part = Figures(rows(factor, name, n_planned, **given)).slice(factor, name)
-    part.repeated = repeated or {}  # type: ignore[attr-defined]
+def a_slice(
+    factor: str, name: str, n_planned: int, repeated: Mapping[str, Repeated] | None = None, **given: Any
+) -> Slice:
+    """One slice with these figures; `repeated` is what came of conditions over repeats there, by their text."""
+    part = Figures(rows(factor, name, n_planned, repeated=repeated or {}, **given)).slice(factor, name)
+    part.failing = {rule: item.failing for rule, item in (repeated or {}).items()}  # type: ignore[attr-defined]
     return part
 
 
@@ -74,9 +118,9 @@ def a_summary(
 ) -> Summary:
     """A summary of these slices."""
     parts = [overall, *(part for parts in (slices or {}).values() for part in parts)]
-    repeated = {part.key.text: part.repeated for part in parts if getattr(part, "repeated", None)}
+    failing = {part.key.text: part.failing for part in parts if getattr(part, "failing", None)}
     figures = Figures(row for part in parts for row in rows_of(part))
-    return Summary(passing, figures, *lists, **({"repeated": repeated} | more))
+    return Summary(passing, figures, *lists, **({"failing_cells": failing} | more))
 
 
 def with_slices(summary: Summary, overall: Slice | None = None, **slices: Sequence[Slice]) -> Summary:
@@ -90,8 +134,8 @@ def changed(part: Slice, n_planned: int | None = None, **given: Any) -> Slice:
     """The same slice with all figures of some groups in the place of those that it had."""
     gone = {_PATTERNS.get(group, group) for group in given}
     planned = part.n_planned if n_planned is None else n_planned
-    repeated = given.pop("repeated", getattr(part, "repeated", {}))
     left = [row for row in rows_of(part) if row.kind.pattern not in {*gone, "outcomes.planned"}]
     made = Figures([*left, *rows(part.factor, part.name, planned, **given)]).slice(part.factor, part.name)
-    made.repeated = repeated  # type: ignore[attr-defined]
+    failing = {rule: item.failing for rule, item in given.get("repeated", {}).items()}
+    made.failing = getattr(part, "failing", {}) | failing  # type: ignore[attr-defined]
     return made

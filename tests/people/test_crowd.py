@@ -13,7 +13,7 @@ from steelyard.people.crowd import (
     METHODS,
     ONE_COIN,
     SPAMMER_BELOW,
-    Labels,
+    CrowdLabels,
     aggregate,
     choose,
     people_quality,
@@ -29,25 +29,25 @@ PATIENTS = [
 OBSERVER = (0, 0, 0, 1, 2, 3, 4)
 
 
-def anaesthetists() -> Labels:
+def anaesthetists() -> CrowdLabels:
     rows = [
         (patient, observer, int(answer) - 1)
         for patient, answers in enumerate(" ".join(PATIENTS).split())
         for observer, answer in zip(OBSERVER, answers, strict=True)
     ]
-    return Labels.of(*np.array(rows).T)
+    return CrowdLabels.of(*np.array(rows).T)
 
 
 def made(
     items: int, an_item: int, accuracy: np.ndarray, classes: int = 3, seed: int = 1, shares: list[float] | None = None
-) -> tuple[Labels, np.ndarray]:
+) -> tuple[CrowdLabels, np.ndarray]:
     """Labels of people who are right as often as `accuracy` says, and the truth."""
     random = np.random.default_rng(seed)
     truth = random.choice(classes, items, p=shares)
     item, person = np.repeat(np.arange(items), an_item), random.integers(0, len(accuracy), items * an_item)
     wrong = (truth[item] + random.integers(1, classes, len(item))) % classes
     value = np.where(random.random(len(item)) < accuracy[person], truth[item], wrong)
-    return Labels.of(item, person, value, n_people=len(accuracy), n_classes=classes), truth
+    return CrowdLabels.of(item, person, value, n_people=len(accuracy), n_classes=classes), truth
 
 
 class TestPublished:
@@ -82,7 +82,7 @@ class TestMace:
         item, person = np.repeat(np.arange(900), 7), np.tile(np.arange(7), 900)
         chances = habit[person] + (1 - habit.sum(axis=1))[person, None] * np.eye(3)[truth[item]]
         value = (random.random((6300, 1)) > chances.cumsum(axis=1)[:, :2]).sum(axis=1)
-        found = aggregate(Labels.of(item, person, value), "MACE", shrinkage=0)
+        found = aggregate(CrowdLabels.of(item, person, value), "MACE", shrinkage=0)
         expected = habit[:, None, :] + (1 - habit.sum(axis=1))[:, None, None] * np.eye(3)
         assert found.confusion == pytest.approx(expected, abs=0.05)
         assert (found.winner == truth).mean() > 0.98
@@ -90,20 +90,20 @@ class TestMace:
 
 class TestMajority:
     def test_a_tie_is_stated_and_not_broken(self) -> None:
-        found = aggregate(Labels.of(*np.array([[0, 0, 0], [0, 1, 1], [1, 0, 2], [1, 1, 2]]).T), MAJORITY)
+        found = aggregate(CrowdLabels.of(*np.array([[0, 0, 0], [0, 1, 1], [1, 0, 2], [1, 1, 2]]).T), MAJORITY)
         assert found.winner.tolist() == [-1, 2]
         assert found.tied.tolist() == [True, False]
         assert found.needs_label().tolist() == [True, False]
 
     def test_an_item_without_a_label_has_no_winner_and_needs_one(self) -> None:
-        labels = Labels.of(np.array([0, 0]), np.array([0, 1]), np.array([1, 1]), n_items=2)
+        labels = CrowdLabels.of(np.array([0, 0]), np.array([0, 1]), np.array([1, 1]), n_items=2)
         for method in METHODS:
             found = aggregate(labels, method)
             assert (found.winner[1], bool(found.tied[1])) == (-1, False)
             assert found.needs_label()[1]
 
     def test_an_item_below_the_bar_needs_another_label(self) -> None:
-        found = aggregate(Labels.of(np.zeros(4, int), np.arange(4), np.array([0, 0, 0, 1])), MAJORITY)
+        found = aggregate(CrowdLabels.of(np.zeros(4, int), np.arange(4), np.array([0, 0, 0, 1])), MAJORITY)
         assert found.needs_label(0.75).tolist() == [False]
         assert found.needs_label(0.76).tolist() == [True]
 
@@ -112,7 +112,7 @@ class TestWhatIsFed:
     @pytest.mark.parametrize("column", [[-1, 0], [0.5, 1.0], [0, 1, 2]])
     def test_codes_that_are_none(self, column: list[float]) -> None:
         with pytest.raises(ValueError, match="value"):
-            Labels.of(np.array([0, 1]), np.array([0, 1]), np.array(column))
+            CrowdLabels.of(np.array([0, 1]), np.array([0, 1]), np.array(column))
 
     def test_a_method_or_shrinkage_that_does_not_exist(self) -> None:
         with pytest.raises(ValueError, match="one-coin"):
@@ -121,18 +121,18 @@ class TestWhatIsFed:
             aggregate(anaesthetists(), shrinkage=-1)
 
     def test_no_labels_at_all(self) -> None:
-        nothing = Labels.of(*np.empty((3, 0), dtype=int))
+        nothing = CrowdLabels.of(*np.empty((3, 0), dtype=int))
         choice = choose(nothing)
         assert (choice.chosen.method, choice.dawid_skene_worse) == (MAJORITY, None)
         assert people_quality(nothing, choice.chosen) == []
 
     def test_one_class_alone(self) -> None:
-        labels = Labels.of(np.repeat(np.arange(5), 2), np.tile([0, 1], 5), np.zeros(10, int))
+        labels = CrowdLabels.of(np.repeat(np.arange(5), 2), np.tile([0, 1], 5), np.zeros(10, int))
         assert [aggregate(labels, method).winner.tolist() for method in METHODS] == [[0] * 5] * 4
         assert not any(person.spammer for person in people_quality(labels, choose(labels).chosen))
 
     def test_one_label_an_item_says_nothing_of_anybody(self) -> None:
-        labels = Labels.of(np.arange(30), np.arange(30) % 3, np.arange(30) % 2)
+        labels = CrowdLabels.of(np.arange(30), np.arange(30) % 3, np.arange(30) % 2)
         choice = choose(labels)
         assert "no item has labels of two people" in choice.message
         assert [person.reliability.value for person in people_quality(labels, choice.chosen)] == [None] * 3
@@ -146,10 +146,10 @@ def test_the_order_of_rows_people_and_items_changes_nothing(seed: int, method: s
     rows, to_item, to_person = random.permutation(len(labels)), random.permutation(40), random.permutation(8)
     first = aggregate(labels, method, shrinkage=shrinkage)
     codes = to_item[labels.item][rows], to_person[labels.person][rows], labels.value[rows]
-    second = aggregate(Labels.of(*codes, n_items=40, n_people=8, n_classes=3), method, shrinkage=shrinkage)
+    second = aggregate(CrowdLabels.of(*codes, n_items=40, n_people=8, n_classes=3), method, shrinkage=shrinkage)
     assert second.posterior[to_item] == pytest.approx(first.posterior, abs=1e-6)
     assert second.confusion[to_person] == pytest.approx(first.confusion, abs=1e-6)
-    by_rows = Labels.of(labels.item[rows], labels.person[rows], labels.value[rows], n_people=8, n_classes=3)
+    by_rows = CrowdLabels.of(labels.item[rows], labels.person[rows], labels.value[rows], n_people=8, n_classes=3)
     assert np.array_equal(aggregate(by_rows, method, shrinkage=shrinkage).posterior, first.posterior)
 
 
@@ -187,7 +187,7 @@ class TestChoice:
         tables = np.array([four] * 4 + [three] * 3)
         item, person = np.repeat(np.arange(600), 7), np.tile(np.arange(7), 600)
         value = (random.random((4200, 1)) > tables[person, truth[item]].cumsum(axis=1)[:, :2]).sum(axis=1)
-        choice = choose(Labels.of(item, person, value), gold=truth)
+        choice = choose(CrowdLabels.of(item, person, value), gold=truth)
         assert choice.chosen.method == DAWID_SKENE
         assert choice.dawid_skene_worse is False
         assert choice.score(DAWID_SKENE).gold_against_majority.low > 0.05
@@ -203,7 +203,7 @@ class TestChoice:
         by_truth, by_other = random.random((2, 4500)) < [[0.97], [0.86]]
         value = np.where(person < 5, np.where(by_truth, truth[item], 1 - truth[item]), other[item] ^ ~by_other)
         asleep = np.where((person < 5) & (random.random(4500) < 0.5), random.integers(0, 2, 4500), value)
-        choice = choose(Labels.of(item, person, asleep), gold=truth)
+        choice = choose(CrowdLabels.of(item, person, asleep), gold=truth)
         assert choice.score(DAWID_SKENE).against_majority.low > 0
         assert choice.score(DAWID_SKENE).gold_against_majority.high < 0
         assert choice.dawid_skene_worse
@@ -231,7 +231,7 @@ class TestPeople:
         assert [person.n_labels for person in found] == np.bincount(labels.person).tolist()
 
     def test_gold_questions_have_wilsons_interval(self) -> None:
-        labels = Labels.of(np.repeat(np.arange(10), 2), np.tile([0, 1], 10), np.tile([0, 0], 10), n_classes=2)
+        labels = CrowdLabels.of(np.repeat(np.arange(10), 2), np.tile([0, 1], 10), np.tile([0, 0], 10), n_classes=2)
         gold = np.array([0] * 8 + [1] * 2)
         found = people_quality(labels, aggregate(labels, MAJORITY), gold=gold)[0].gold
         # Wilson, 8 of 10: 0.4902 to 0.9433.
@@ -242,7 +242,7 @@ class TestPeople:
         accuracy = np.array([1 / 3] * 3 + [0.6] * 7 + [0.9] * 10)
         labels, _ = made(1500, 6, accuracy, seed=6)
         always = np.where(labels.person == 2, 1, labels.value)
-        labels = Labels.of(labels.item, labels.person, always)
+        labels = CrowdLabels.of(labels.item, labels.person, always)
         found = people_quality(labels, aggregate(labels))
         assert [person.spammer for person in found] == [True] * 3 + [False] * 17
         assert found[2].information.high < SPAMMER_BELOW < found[5].information.value
@@ -257,7 +257,7 @@ class TestPeople:
         labels, _ = made(400, 6, np.full(12, 0.9), classes=2, seed=9)
         swapped = np.where(labels.person == 0, 1 - labels.value, labels.value)
         first = people_quality(labels, aggregate(labels))[0]
-        second = people_quality(turned := Labels.of(labels.item, labels.person, swapped), aggregate(turned))[0]
+        second = people_quality(turned := CrowdLabels.of(labels.item, labels.person, swapped), aggregate(turned))[0]
         assert second.reliability.value == pytest.approx(1 - first.reliability.value, abs=0.03)
         assert second.information.value == pytest.approx(first.information.value, abs=0.05)
         assert not second.spammer
@@ -265,7 +265,7 @@ class TestPeople:
     def test_nobody_depends_on_the_code_that_they_have(self) -> None:
         labels, truth = made(200, 5, np.array([1 / 3, 0.5, 0.7, 0.9]), seed=10)
         to = np.array([2, 0, 3, 1])
-        moved = Labels.of(labels.item, to[labels.person], labels.value)
+        moved = CrowdLabels.of(labels.item, to[labels.person], labels.value)
         first, second = (people_quality(each, aggregate(each), gold=truth) for each in (labels, moved))
         for person in range(4):
             ours, theirs = first[person], second[to[person]]

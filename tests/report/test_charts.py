@@ -12,17 +12,19 @@ import pytest
 from PIL import Image
 
 from parts.chart_figures import (
+    Part,
     cell,
     check,
-    checks_figures,
+    checks_of,
+    latency_of,
     some_checks,
     some_latency,
     some_stability,
     spread,
 )
 from parts.slices import a_slice, a_summary
-from steelyard.analysis.latency import Bar, CellLatency, LatencyFigures, no_calls
-from steelyard.analysis.stability import CellStability, StabilityFigures
+from steelyard.analysis.latency import Bar, CellLatency, no_calls
+from steelyard.analysis.stability import CellStability, StabilityDetails
 from steelyard.errors import MissingExtra
 from steelyard.report.charts import base, charts_of
 from steelyard.report.charts import base as render
@@ -34,7 +36,10 @@ ODD = ['quo"te', "back\\slash", "naïve-Ω", "<b>&amp;", "tab\there", "it's", "a
 
 
 def summary(checks=None, stability=None, latency=None):
-    return a_summary("", a_slice("", "", 0), checks=checks, stability=stability, latency=latency)
+    parts = {"checks": checks, "stability": stability, "latency": latency}
+    given = {name: part for name, part in parts.items() if part is not None}
+    figures = {name: item for part in given.values() for name, item in part.figures.items()}
+    return a_summary("", a_slice("", "", 0, metrics=figures), **{name: part.details for name, part in given.items()})
 
 
 def charts(names, variants=("",)):
@@ -73,7 +78,7 @@ def test_a_run_gives_every_chart_that_has_something_to_show():
 
 
 def test_the_grid_says_of_each_case_and_check_whether_it_passed_and_k_of_n():
-    figures = checks_figures(
+    figures = checks_of(
         [
             cell("good", check("schema", 5), check("kind:large", 4, 1), clean=4),
             cell("bad", check("schema", 5), check("kind:large", 1, 4), check("kind:small", 5), clean=1),
@@ -94,7 +99,7 @@ def test_the_grid_says_of_each_case_and_check_whether_it_passed_and_k_of_n():
 
 
 def test_a_check_called_as_the_column_of_all_checks_keeps_a_column_of_its_own():
-    figures = checks_figures([cell("one", check("all checks", 1, 4), clean=0)])
+    figures = checks_of([cell("one", check("all checks", 1, 4), clean=0)])
     assert squares(charts_of(summary(figures))[0]) == {
         ("one", "all checks"): ("failed", "F 0/5"),
         ("one", "all checks [2]"): ("failed", "F 1/5"),
@@ -113,7 +118,7 @@ def test_beyond_a_hundred_cases_the_failed_ones_are_shown_first_and_it_is_said()
 
 def test_a_chart_of_cases_that_are_not_all_known_one_by_one_says_so():
     known = some_checks(cases(120))
-    figures = replace(known, n_cells=5_000)
+    figures = replace(known, figures=known.figures | {"cases.count.all": Estimate(5_000.0, 5_000)})
     assert (
         charts_of(summary(figures))[0]
         .spec["title"]["subtitle"]
@@ -122,7 +127,7 @@ def test_a_chart_of_cases_that_are_not_all_known_one_by_one_says_so():
 
 
 def test_counts_show_the_band_and_how_many_answers_lie_within_and_outside():
-    figures = checks_figures([cell("one", check("n_items", 3, 2, values=(1.0, 2.0, 2.0, 5.0, 5.0), low=1.0, high=3.0))])
+    figures = checks_of([cell("one", check("n_items", 3, 2, values=(1.0, 2.0, 2.0, 5.0, 5.0), low=1.0, high=3.0))])
     chart = charts_of(summary(figures))[1]
     band, marks = (layer["data"]["values"] for layer in chart.spec["layer"])
     assert [(one["low"] < 1, one["high"] > 3, one["high"] < 4) for one in band] == [(True, True, True)]
@@ -139,7 +144,7 @@ def test_counts_show_the_band_and_how_many_answers_lie_within_and_outside():
     [(None, -2.0, (-4.0, -1.0)), (2.0, None, (1.0, 900.0)), (0.25, 0.75, (0.1, 0.5)), (2.0, 2.0, (2.0, 2.0))],
 )
 def test_every_answer_and_every_end_of_a_range_lies_on_the_axis(low, high, values):
-    figures = checks_figures([cell("one", check("n", 1, 1, values=values, low=low, high=high))])
+    figures = checks_of([cell("one", check("n", 1, 1, values=values, low=low, high=high))])
     layer = charts_of(summary(figures))[1].spec["layer"][0]
     start, end = layer["encoding"]["x"]["scale"]["domain"]
     (band,) = layer["data"]["values"]
@@ -149,7 +154,7 @@ def test_every_answer_and_every_end_of_a_range_lies_on_the_axis(low, high, value
 
 
 def test_an_open_end_of_counts_is_not_drawn_below_zero():
-    figures = checks_figures([cell("one", check("n", 1, 1, values=(0.0, 2.0), low=None, high=1.0))])
+    figures = checks_of([cell("one", check("n", 1, 1, values=(0.0, 2.0), low=None, high=1.0))])
     layer = charts_of(summary(figures))[1].spec["layer"][0]
     (band,) = layer["data"]["values"]
     assert -1 < band["low"] < 0 < 1 < band["high"] < 2
@@ -158,13 +163,13 @@ def test_an_open_end_of_counts_is_not_drawn_below_zero():
 
 def test_several_counted_checks_have_a_chart_each_whose_file_stays_in_its_folder(tmp_path):
     counted = [check(name, 1, values=(1.0,), low=1.0, high=1.0) for name in ("../n", "~/n", "n")]
-    found = charts_of(summary(checks_figures([cell("one", *counted)])))[1:]
+    found = charts_of(summary(checks_of([cell("one", *counted)])))[1:]
     assert len({chart.name for chart in found}) == 3
     assert all(re.fullmatch(r"counts_[A-Za-z0-9_-]+", chart.name) for chart in found)
 
 
 def test_a_check_that_was_never_run_has_no_chart_of_counts():
-    figures = checks_figures([cell("one", check("n", 0, 0, 5, low=1.0, high=2.0))])
+    figures = checks_of([cell("one", check("n", 0, 0, 5, low=1.0, high=2.0))])
     assert [chart.name for chart in charts_of(summary(figures))] == ["pass_fail"]
 
 
@@ -176,18 +181,17 @@ def test_the_heat_map_says_nothing_to_compare_instead_of_a_share():
 
 
 def test_what_is_nearly_always_the_same_does_not_read_as_always():
-    figures = StabilityFigures("key", {}, (CellStability("one", "", 100, 0, Estimate(0.9999, 4_950)),))
+    figures = Part(StabilityDetails("key", {}, (CellStability("one", "", 100, 0, Estimate(0.9999, 4_950)),)))
     (value,) = charts_of(summary(stability=figures))[0].spec["data"]["values"]
     assert value["message"] == ">99.9 % (n 4,950)"
 
 
 def test_latency_by_case_shows_mean_and_95th_percentile_and_what_was_not_answered():
-    figures = LatencyFigures(
+    figures = latency_of(
         spread(0.3, 2.0, 9),
         2,
         1,
         cells=(CellLatency("a", "", spread(0.3, 2.0, 9), 0, 1), CellLatency("b", "x", no_calls(), 2, 0)),
-        n_cells=2,
     )
     (chart,) = charts_of(summary(latency=figures))
     assert chart.spec["data"]["values"] == [
@@ -200,13 +204,13 @@ def test_latency_by_case_shows_mean_and_95th_percentile_and_what_was_not_answere
 
 
 def test_a_run_without_an_answered_call_has_no_chart_of_latency():
-    figures = LatencyFigures(no_calls(), 12, 8, cells=(CellLatency("a", "", no_calls(), 12, 8),), n_cells=1)
+    figures = latency_of(no_calls(), 12, 8, cells=(CellLatency("a", "", no_calls(), 12, 8),))
     assert charts_of(summary(latency=figures)) == []
 
 
 def test_a_histogram_whose_bars_grow_by_a_ratio_has_an_axis_that_does():
     bars = (Bar(0.01, 0.1, 3), Bar(0.1, 1.0, 0), Bar(1.0, 10.0, 2))
-    figures = LatencyFigures(spread(2.0, 9.0), 0, 0, bars=bars, log_bars=True)
+    figures = latency_of(spread(2.0, 9.0), 0, 0, bars=bars, log_bars=True)
     (chart,) = charts_of(summary(latency=figures))
     scale = chart.spec["layer"][0]["encoding"]["x"]["scale"]
     assert (scale["type"], scale["domain"]) == ("log", [0.01, 10.0])
@@ -214,7 +218,7 @@ def test_a_histogram_whose_bars_grow_by_a_ratio_has_an_axis_that_does():
 
 
 def test_rows_of_the_same_name_stay_apart():
-    figures = checks_figures([cell("a [b]", check("x", 5)), cell("a", check("x", 0, 5), variant="b")])
+    figures = checks_of([cell("a [b]", check("x", 5)), cell("a", check("x", 0, 5), variant="b")])
     assert rows_of(charts_of(summary(figures))[0]) == ["a [b]", "a [b] [2]"]
 
 
@@ -258,7 +262,7 @@ def test_no_name_is_cut_off(names, variants):
 
 def test_fifteen_checks_all_have_a_named_column():
     declared = [f"check_number_{number:02d}" for number in range(15)]
-    figures = checks_figures([cell(name, *(check(each, 5) for each in declared)) for name in cases(3)])
+    figures = checks_of([cell(name, *(check(each, 5) for each in declared)) for name in cases(3)])
     assert set(declared) <= set(texts(render.to_svg(charts_of(summary(figures))[0])))
 
 

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from parts import item_reports, reports
-from parts.slices import a_summary, changed, with_slices
+from parts.slices import Repeated, a_summary, changed, with_slices
 from parts.views import decision_to_json, print_decision, print_report, to_json, to_markdown
 from steelyard.analysis.model import FoundCode
 from steelyard.decide.gates import Scope, evaluate_criteria
@@ -108,7 +108,7 @@ def test_measures_show_value_interval_sums_and_n():
     data = to_json(item_reports.items_report())
     assert data["figures"]["score.items.text"]["numerator"] == 36
     assert data["slices"]["variant"][0]["figures"]["score.items.text"]["denominator"] == 24
-    assert data["repeated"][""]["valid in >= 2 of 3 repeats"]["passed"] == 6
+    assert data["figures"]["repeated.valid in >= 2 of 3 repeats.passed"]["value"] == 6
 
 
 def test_measures_of_the_variants_turn_where_there_are_more_measures_than_variants():
@@ -139,7 +139,7 @@ def test_the_same_measure_of_two_components_is_separated():
     report = item_reports.items_report()
     ratio = Estimate(0.5, 2, numerator=1, denominator=2, mean_of=0)
     overall = changed(report.summary.overall, measures={"a": {"text": ratio}, "b": {"text": ratio}})
-    assert [name for name, _ in groups.measured(report, overall)] == ["a.text", "b.text"]
+    assert list(groups.measured(report, overall)) == ["a.text", "b.text"]
 
 
 def test_a_criterion_shows_both_rules_its_value_and_whether_it_decides():
@@ -261,7 +261,8 @@ def test_the_words_for_a_criterion_follow_what_release_decides(value, fails, wor
 
 def test_over_repeats_without_enough_runs_it_is_undecided():
     report = item_reports.items_report()
-    scope = Scope(replace(report.summary, repeated={}), report.summary.overall)
+    overall = changed(report.summary.overall, repeated={item_reports.VALID: Repeated(0, 0, 0)})
+    scope = Scope(with_slices(report.summary, overall), overall)
     criterion = Criterion(name="json", passes=item_reports.VALID, fails=None, secondary=False, about="")
     (result,) = evaluate_criteria([criterion], scope)
     assert gates.standing(result) == "undecided"

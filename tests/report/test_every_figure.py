@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -46,6 +46,7 @@ NAMED_ROWS = {
     r"confusions\[(\d+)\]\.count": "confusion.{}",
     r"confusions\[(\d+)\]\.samples": "confusion.{}.samples",
     r"failure_causes\[(\d+)\]\.count": "failure_causes.{}",
+    r"latency\.bars\[(\d+)\]\.count": "latency.bar.{}",
 }
 """Places of lists whose entries are numbered, and the name of a row there, which counts from 1."""
 
@@ -143,6 +144,75 @@ def test_entries_of_lists_are_named_by_their_number(report, rows, shown):
     reasons = list(report.summary.why_inconclusive.values())
     found = find_figures("inconclusive.*", report.header, rows, report.summary)
     assert [listed_figure(rows, *one).value for one in found] == reasons
+
+
+def entries(data):
+    """Every number of an entry that is of one case under one variant: its place, and the pattern and names of its
+    figure, of which the first is the case."""
+    for at, cell in enumerate(data["checks"]["cells"]):
+        place = f"checks.cells[{at}]"
+        yield from of_entry(cell, place, "case.<case>", "clean", "decided")
+        for n, check in enumerate(cell["checks"]):
+            inside, pattern = f"{place}.checks[{n}]", "case.<case>.check.<name>"
+            found = {"variant": cell["variant"], "names": (cell["case_id"], check["name"])}
+            yield from of_entry(check | found, inside, pattern, "passed", "failed", "not_run", "n")
+            for k, value in enumerate(check["values"]):
+                names = (*found["names"], str(k + 1))
+                yield f"{inside}.values[{k}]", value, f"{pattern}.value.<n>", names, cell["variant"]
+    for at, cell in enumerate(data["flaky_cells"]):
+        yield from of_entry(cell, f"flaky_cells[{at}]", "case.<case>", "clean", "decided")
+    for at, cell in enumerate(data["stability"]["cells"]):
+        place, pattern = f"stability.cells[{at}]", "case.<case>.stability"
+        yield from of_entry(cell, place, pattern, "runs", "missing")
+        names, share = (cell["case_id"],), cell["presence"]["value"]
+        yield f"{place}.presence.value", share, f"{pattern}.presence", names, cell["variant"]
+        for field, share in cell["fields"].items():
+            inside = f"{place}.fields.{field}.value"
+            yield inside, share["value"], f"{pattern}.field.<field>", (*names, field), cell["variant"]
+    for at, cell in enumerate(data["latency"]["cells"]):
+        place, pattern = f"latency.cells[{at}]", "case.<case>.latency"
+        yield from of_entry(cell, place, pattern, "timeouts", "failures")
+        spread = {name: value for name, value in cell["spread"].items() if name != "at_least"}
+        found = {"case_id": cell["case_id"], "variant": cell["variant"]}
+        yield from of_entry(spread | found, f"{place}.spread", pattern, *spread)
+    for part in ("worst", "slowest"):
+        for at, line in enumerate(data[part]):
+            names = (line["case_id"], str(line["repeat"] + 1))
+            found = line | {"names": names} | ({"score": 0.0} if line["outcome"] == "malformed" else {})
+            yield from of_entry(found, f"{part}[{at}]", "case.<case>.repeat.<repeat>", "score", "latency")
+
+
+def of_entry(entry, place, pattern, *numbers):
+    names = entry.get("names") or (entry["case_id"],)
+    for name in numbers:
+        yield f"{place}.{name}", entry[name], f"{pattern}.{name}", names, entry["variant"]
+
+
+def test_every_number_of_an_entry_is_what_its_figure_says(report, rows, shown):
+    """Figures of entries are computed when somebody asks: they are what the lists have."""
+    known, found, seen = metrics(FAMILIES), {}, set()
+    for place, value, pattern, names, variant in entries(to_json(report)):
+        figure = listed_figure(rows, known[pattern], names, report.summary.figures.slice("variant", variant))
+        same = figure.value is None if value is None else figure.value == pytest.approx(value, rel=1e-9, abs=1e-9)
+        found[place] = same
+        seen.add(pattern)
+    assert [place for place, same in found.items() if not same] == []
+    assert {name for name in known if name.startswith("case.")} == seen
+    # No other number stands in these lists but n and interval of a share, and the range that a check is held against.
+    lists = re.compile(r"(checks|stability|latency)\.cells|flaky_cells|(worst|slowest)\[")
+    rest = re.compile(r".*\.((fields\.\w+|presence)\.(n|n_missing|low|high)|low|high|repeat)")
+    unnamed = [place for place in shown if lists.match(place) and place not in found and not rest.fullmatch(place)]
+    assert unnamed == []
+
+
+def test_why_texts_have_no_reading_and_what_judging_took_is_what_their_figures_say(report, rows):
+    for name in ("why_failed", "why_excluded"):
+        found = find_figures(f"judge.{name}.*", report.header, rows, report.summary)
+        assert found
+        assert [listed_figure(rows, *one).value for one in found] == list(getattr(report.summary.judge, name).values())
+    for name, value in asdict(report.spending).items():
+        ((metric, names, part),) = find_figures(f"judge.spending.{name}", report.header, rows, report.summary)
+        assert listed_figure(rows, metric, names, part).value == pytest.approx(value), name
 
 
 def test_every_kind_of_figure_is_there(every):

@@ -13,6 +13,7 @@ from parts.views import to_html, to_json, to_markdown
 from steelyard.analysis.findings import top_confusions
 from steelyard.loading.load import load_suite
 from steelyard.metrics.figures import run_figures
+from steelyard.metrics.registry import filled
 from steelyard.report.build import build_report
 from steelyard.report.findings import confusions, sections
 from steelyard.report.groups import measured
@@ -109,7 +110,8 @@ def test_errors_are_counted_by_the_section_they_begin_in(reported):
 
 
 def test_macro_figures_stand_among_the_measures_and_decide_a_gate(reported):
-    found = dict(measured(reported, reported.summary.overall))
+    overall = reported.summary.overall
+    found = {label: overall[filled(*kind)] for label, kind in measured(reported, overall).items()}
     # c: right 1 (b's first red), answered 2, gold 6 of three texts -> F1 2 of 8;
     # d: right 2 (a's blues), answered 5, gold 6 -> F1 4 of 11. e occurs nowhere.
     assert found["macro_f1"].value == pytest.approx((2 / 8 + 4 / 11) / 2)

@@ -16,7 +16,7 @@ from steelyard.report.render.html import to_html
 from steelyard.report.render.markdown import to_markdown
 from steelyard.report.render.terminal import print_document
 from steelyard.run_history.charts import trend_charts
-from steelyard.run_history.history import Wanted, read_history
+from steelyard.run_history.history import HistoryOptions, read_history
 from steelyard.run_history.report import data, document, grouped, left_out, marks, runs
 from steelyard.store.logs import BaselineEntry
 from steelyard.store.sql import open_store
@@ -58,7 +58,7 @@ def stored():
 
 @pytest.fixture(scope="module")
 def long(stored):
-    return read_history(stored, "chairs", Wanted(by="category"))
+    return read_history(stored, "chairs", HistoryOptions(by="category"))
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +137,7 @@ def test_what_is_followed_by_slice_is_named_and_signatures_are_not_compared_in_s
     table = grouped(long)
     assert table.title == "Average by category"
     assert "the signature changed between the runs" in table.note
-    codes = grouped(read_history(stored, "chairs", Wanted(by="code")))
+    codes = grouped(read_history(stored, "chairs", HistoryOptions(by="code")))
     assert codes.title == "Share of samples with each finding code"
 
 
@@ -161,7 +161,7 @@ def test_markdown_has_the_table_and_the_changes(long):
 
 def test_a_figure_with_a_long_name_leaves_the_dates_whole_in_eighty_columns(stored):
     told = io.StringIO()
-    history = read_history(stored, "chairs", Wanted(metrics=("category.art.average",)))
+    history = read_history(stored, "chairs", HistoryOptions(metrics=("category.art.average",)))
     print_document(document(history), Console(file=told, width=80))
     assert "category." in told.getvalue()
     assert "..." not in told.getvalue()

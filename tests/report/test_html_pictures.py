@@ -13,7 +13,7 @@ from parts import item_reports
 from parts.photos import photo_bytes
 from parts.views import to_html
 from steelyard.records import Mark
-from steelyard.store.base import Hit
+from steelyard.store.base import SampleFinding
 
 PHOTOS = Path(steelyard.__file__).parent / "suites" / "cards" / "photos"
 
@@ -169,7 +169,7 @@ def test_a_thousand_samples_with_fifty_codes_stay_below_three_and_a_half_megabyt
     finding = replace(item_reports.MISSED, expected=long, got=long, evidence=long)
     figure = report.summary.codes[0]
     codes = [replace(figure, code=f"C{number}") for number in range(60)]
-    items = {each.code: [Hit("one", "plain", 0, finding)] * 200 for each in codes}
+    items = {each.code: [SampleFinding("one", "plain", 0, finding)] * 200 for each in codes}
     details = [replace(report.details[0], pictures=(), answer=long * 10)] * 1000
     summary = replace(report.summary, codes=codes)
     page = to_html(replace(report, summary=summary, findings=items, details=details, n_samples=1000))

@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from parts import comparisons, item_reports, reports
-from parts.chart_figures import some_checks, some_latency, some_stability
+from parts.chart_figures import some_checks, some_latency, some_stability, with_parts
 from parts.histories import keep, made_run
 from parts.judged import health_of, judged_suite, scored
 from parts.photos import photo_bytes
@@ -16,7 +16,7 @@ from steelyard.report import wording
 from steelyard.report.compare import blocks
 from steelyard.report.render import html
 from steelyard.run_history import report as history
-from steelyard.run_history.history import Wanted, read_history
+from steelyard.run_history.history import HistoryOptions, read_history
 from steelyard.store.sql import open_store
 from steelyard.suite.labels import Label
 
@@ -231,9 +231,8 @@ def test_text_around_pictures_has_contrast_and_a_phone_needs_no_sideways_scrolli
 def charted():
     """A report with five charts."""
     names = [f"case_{number:02d}" for number in range(8)]
-    plain = reports.rich_report()
-    figures = {"checks": some_checks(names), "stability": some_stability(names), "latency": some_latency(names)}
-    return replace(plain, summary=replace(plain.summary, **figures))
+    parts = {"checks": some_checks(names), "stability": some_stability(names), "latency": some_latency(names)}
+    return with_parts(reports.rich_report(), **parts)
 
 
 def test_charts_stand_on_white_and_within_the_page_and_every_word_within_its_drawing(opened, charted):
@@ -306,7 +305,7 @@ def test_a_history_opens_from_disk_and_fits(opened_page):
         changes = {"truth": "t1" if i < 6 else "t2"}
         figures = {"categories": {hostile: 0.7, "art": 0.8}}
         keep(store, made_run(i, 0.8 + i / 200, signature=changes, figures=figures))
-    page = opened_page(html.to_html(history.document(read_history(store, "chairs", Wanted(by="category")))))
+    page = opened_page(html.to_html(history.document(read_history(store, "chairs", HistoryOptions(by="category")))))
     store.close()
     for width in in_every_look(page):
         # What changed is on the first screen, and every run is a row.

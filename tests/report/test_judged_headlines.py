@@ -15,6 +15,7 @@ from parts.loopback import error
 from parts.slices import changed, with_slices
 from parts.views import card_to_json, card_to_markdown, print_card, print_report, to_html, to_json, to_markdown
 from steelyard.analysis.model import FoundCode, Pattern
+from steelyard.failures import FailureCause
 from steelyard.judge_checks.build import build_card
 from steelyard.loading.load import load_suite
 from steelyard.report import findings, groups, run, wording
@@ -82,9 +83,8 @@ class TestNothingRead:
         assert wording.commonest_failure(replace(refused, header=replace(refused.header, suite=suite))) == ""
 
     def test_a_target_that_fails_is_named_with_its_message(self):
-        report = reports.with_lists(
-            reports.rich_report(n_samples=50), why_inconclusive={"target: http_500 out of memory": 1}
-        )
+        causes = [FailureCause("http_500", "", "out of memory", 1)]
+        report = reports.with_lists(reports.rich_report(n_samples=50), failure_causes=causes)
         report = replace(
             report, header=replace(report.header, suite=report.header.suite | {"limits": {"max_inconclusive": 0.0}})
         )

@@ -22,10 +22,10 @@ from steelyard.report.document import (
     Document,
     Drawing,
     Facts,
-    Figure,
     Fold,
     Gauge,
     Headline,
+    HeadlineFigure,
     Kind,
     LegendLine,
     Link,
@@ -33,7 +33,7 @@ from steelyard.report.document import (
     Picture,
     Quote,
     SampleBlock,
-    Samples,
+    SampleList,
     Section,
     SmallTables,
     Table,
@@ -114,7 +114,7 @@ def everything(text="words"):
         Headline(
             "FAIL",
             text,
-            figure=Figure("Pass rate", "62.5 %", text, Gauge(0.6, label=text)),
+            figure=HeadlineFigure("Pass rate", "62.5 %", text, Gauge(0.6, label=text)),
             remarks=[Bullet(text), Bullet(text, Tone.WARNING)],
             extra=[Bullets([Bullet(text)], numbered=True)],
         ),
@@ -123,7 +123,7 @@ def everything(text="words"):
         Section("Table", [wide], short=True),
         Section("Folds", [Fold(text, [Text(text)], bulky=False), Fold(text, [Text(text)])]),
         Section("Chart", [chart("c", "Title", "sub", text, data={"values": []}, mark="bar", encoding={})]),
-        Samples([sample, case], 5),
+        SampleList([sample, case], 5),
         Bullets([Bullet(text, label="Why")]),
     ]
     return Document(text, blocks, [text], [text], ["FAIL: done"])
@@ -153,10 +153,11 @@ def apart(value, place, places):
     if isinstance(value, (list, tuple)):
         return type(value)(apart(each, place, places) for each in value)
     if is_dataclass(value):
-        kind = "Samples" if place == "Samples" else type(value).__name__
+        kind = "SampleList" if place == "SampleList" else type(value).__name__
         names = [each.name for each in fields(value) if each.init]
         found = {
-            name: apart(getattr(value, name), kind if kind == "Samples" else f"{kind}.{name}", places) for name in names
+            name: apart(getattr(value, name), kind if kind == "SampleList" else f"{kind}.{name}", places)
+            for name in names
         }
         return replace(value, **found)
     return value
@@ -169,9 +170,9 @@ ONLY_ON_A_PAGE = {"Gauge.label": 2, "Drawing.caption": 1, "Chart.about": 1, "Fol
 @pytest.mark.parametrize(
     ("render", "left_out"),
     [
-        (lambda d: printed(d, 200), ONLY_ON_A_PAGE | {"Samples": 16}),
+        (lambda d: printed(d, 200), ONLY_ON_A_PAGE | {"SampleList": 16}),
         # Of the sample that did not pass it has the name, why, the input and the answer.
-        (to_markdown, ONLY_ON_A_PAGE | {"Samples": 12}),
+        (to_markdown, ONLY_ON_A_PAGE | {"SampleList": 12}),
         (to_html, {} if can_draw() else {"Chart.about": 1}),
     ],
 )
@@ -289,7 +290,7 @@ def test_markdown_folds_all_but_the_main_sections_and_fits_into_a_comment():
     assert text.startswith("### ❌ words: FAIL")
     assert text.index("words (words)") < text.index("<summary>Figures</summary>") < text.index("Small")
     long = [SampleBlock(f"s{n}", f"case {n}", "failed", "0.0 %", "", [Quote("Answer", "x" * 1_400)]) for n in range(60)]
-    cut = to_markdown(Document("t", [Samples(long, 60)]), room=20_000)
+    cut = to_markdown(Document("t", [SampleList(long, 60)]), room=20_000)
     assert len(cut) < 20_000
     assert "more of 60 are not shown here." in cut
 
@@ -345,9 +346,9 @@ def test_texts_of_many_samples_are_cut_so_that_the_page_stays_small():
             for i in range(n)
         ]
 
-    few = to_html(Document("t", [Samples(samples(20, 10_000), 20)]))
+    few = to_html(Document("t", [SampleList(samples(20, 10_000), 20)]))
     assert "characters)" not in few
-    many = to_html(Document("t", [Samples(samples(1_000, 10_000), 1_000)]))
+    many = to_html(Document("t", [SampleList(samples(1_000, 10_000), 1_000)]))
     assert 1_000_000 < len(many.encode()) < 3_000_000
     assert "... (+9," in many
 

@@ -11,32 +11,44 @@ import pytest
 from rich.console import Console
 
 from parts import reports
-from parts.chart_figures import cell, check, checks_figures, some_latency, some_stability, spread
+from parts.chart_figures import (
+    Part,
+    cell,
+    check,
+    checks_of,
+    counts,
+    latency_of,
+    some_latency,
+    some_stability,
+    spread,
+    with_parts,
+)
 from parts.slices import changed, with_slices
 from parts.views import print_report, to_html, to_json, to_markdown
-from steelyard.analysis.latency import CellLatency, LatencyFigures, no_calls
-from steelyard.analysis.stability import CellStability, FlakyCell, PassFigures, StabilityFigures
+from steelyard.analysis.latency import CellLatency, no_calls
+from steelyard.analysis.stability import CellStability, FlakyCell, StabilityDetails
 from steelyard.report import repeats, run
 from steelyard.report.render.junit import to_junit
 from steelyard.stats.intervals import Estimate
 
-CHECKS = checks_figures(
+ALL_OF = {k: Estimate(0.5 / k, 3, 1) for k in range(1, 8)}
+CHECKS = checks_of(
     [
         cell("good", check("schema", 5), check("kind:large", 5)),
         cell("bad", check("schema", 5), check("kind:large", 1, 4, detail="not found in items"), check("kind:small", 5)),
         cell("shaky", check("schema", 5), check("kind:small", 3, 2), clean=3),
         cell("open", check("schema", 2, 0, 3, detail="no answer")),
     ],
-    all_of={k: Estimate(0.5 / k, 3, 1) for k in range(1, 8)},
+    {f"checks.pass_all.{k}": item for k, item in ALL_OF.items()},
 )
-PASSES = PassFigures(
-    CHECKS.all_of,
+FLAKY = Part(
     # bad and shaky are flaky; open has two clean repeats of two, and three that are not known.
-    Estimate(2 / 4, 3, 1),
-    (FlakyCell("bad", "", 1, 5), FlakyCell("shaky", "", 3, 5)),
-    2,
+    [FlakyCell("bad", "", 1, 5), FlakyCell("shaky", "", 3, 5)],
+    {f"pass_all.{k}": item for k, item in ALL_OF.items()}
+    | {"flaky_rate": Estimate(2 / 4, 3, 1)}
+    | counts(cases_count_flaky=2),
 )
-STABILITY = StabilityFigures(
+STABILITY = StabilityDetails(
     "key",
     {"place": "overlap", "kind": "equal"},
     (
@@ -54,7 +66,7 @@ OF_RUN = {
     "stability.comparisons.kind": Estimate(0.0, 3),
     "stability.cells.all": Estimate(3.0, 3),
 }
-LATENCY = LatencyFigures(
+LATENCY = latency_of(
     spread(0.3, 1.5, 17),
     2,
     1,
@@ -65,20 +77,15 @@ LATENCY = LatencyFigures(
         CellLatency("bad", "", spread(0.9, 1.5), 0, 1),
         CellLatency("open", "", no_calls(), 2, 0),
     ),
-    n_cells=3,
     hints=("median latency 14 ms of 17 answered calls is below 100 ms: looks cached",),
 )
 
 
 @pytest.fixture
 def report():
-    return with_figures(checks=CHECKS, passes=PASSES, stability=STABILITY, latency=LATENCY)
-
-
-def with_figures(**figures):
-    plain = reports.rich_report()
-    summary = with_slices(plain.summary, changed(plain.summary.overall, metrics=OF_RUN))
-    return replace(plain, summary=replace(summary, **figures))
+    return with_parts(
+        reports.rich_report(), checks=CHECKS, flaky_cells=FLAKY, stability=Part(STABILITY, OF_RUN), latency=LATENCY
+    )
 
 
 def printed(report, width=80):
@@ -114,7 +121,7 @@ def test_checks_that_do_not_hold_are_listed_with_k_of_n_and_what_was_found(repor
 
 
 def test_a_case_of_which_nothing_came_is_listed_as_such():
-    table = repeats.failed_checks(with_figures(checks=checks_figures([cell("never")])))
+    table = repeats.failed_checks(with_parts(reports.rich_report(), checks=checks_of([cell("never")])))
     assert table.rows == [("never", "", "", "cannot tell", "undecided")]
 
 
@@ -138,14 +145,15 @@ def test_flaky_cases_are_named_and_pass_k_goes_to_the_largest_k(report):
 
 
 def test_pass_k_names_the_cases_of_each_k_where_fewer_have_answers_enough(report):
-    all_of = {1: Estimate(0.69, 10, 1), 2: Estimate(0.5, 5, 6)}
-    fewer = replace(report, summary=replace(report.summary, passes=replace(PASSES, all_of=all_of)))
+    all_of = {"pass_all.1": Estimate(0.69, 10, 1), "pass_all.2": Estimate(0.5, 5, 6)}
+    plain = with_parts(reports.rich_report(), checks=CHECKS)
+    fewer = with_parts(plain, flaky_cells=Part(FLAKY.details, all_of))
     told = dict(repeats.expectations(fewer))["pass^k"]
     assert told.startswith("1: 69.0 % (n 10, 1 missing), 2: 50.0 % (n 5, 6 missing); probability")
 
 
 def test_of_cases_that_were_never_asked_nobody_knows_how_many_checks_they_have(report):
-    unknown = replace(report, summary=replace(report.summary, checks=replace(CHECKS, cells_unknown=1)))
+    unknown = with_parts(report, checks=Part(CHECKS.details, counts(cases_count_unknown=1)))
     assert "; checks 6 of at least 8" in repeats.headline(unknown)
     assert "at least" not in repeats.headline(report)
 
@@ -181,7 +189,7 @@ def test_latency_is_reported_with_what_was_not_answered_beside_it(report):
 
 def test_nothing_is_said_twice_of_times(report):
     assert not [label for label, _ in run.overall(report) if label.startswith("Latency")]
-    suspect = replace(report, header=replace(report.header, suspect=list(LATENCY.hints)))
+    suspect = replace(report, header=replace(report.header, suspect=list(LATENCY.details.hints)))
     assert "Looks wrong" not in dict(repeats.latency(suspect))
     for name, view in views(report).items():
         assert "Slowest cases" in view, name
@@ -190,7 +198,7 @@ def test_nothing_is_said_twice_of_times(report):
 
 def test_a_suite_without_these_shows_nothing_new():
     plain = reports.rich_report()
-    timed = replace(plain, summary=replace(plain.summary, latency=LATENCY))
+    timed = replace(plain, summary=replace(plain.summary, latency=LATENCY.details))
     assert printed(timed) == printed(plain)
     assert to_markdown(timed) == to_markdown(plain)
     assert to_html(timed) == to_html(plain)
@@ -199,7 +207,7 @@ def test_a_suite_without_these_shows_nothing_new():
 def test_a_suite_that_declares_latency_has_a_part_for_it():
     plain = reports.rich_report()
     header = replace(plain.header, suite=plain.header.suite | {"latency": {"below": 0.1, "above": None}})
-    timed = replace(plain, header=header, summary=replace(plain.summary, latency=LATENCY))
+    timed = with_parts(replace(plain, header=header), latency=LATENCY)
     assert " Calls " in printed(timed)
 
 
@@ -214,7 +222,9 @@ def test_every_view_holds_every_part(report):
 def test_the_terminal_stays_within_its_width_and_two_screens():
     names = [f"case_{number:02d}_with_a_name" for number in range(18)]
     broken = [cell(name, *(check(f"check_{n}", 1, 4, detail="nothing " * 12) for n in range(3))) for name in names]
-    report = with_figures(checks=checks_figures(broken), stability=some_stability(names), latency=some_latency(names))
+    report = with_parts(
+        reports.rich_report(), checks=checks_of(broken), stability=some_stability(names), latency=some_latency(names)
+    )
     lines = printed(report).splitlines()
     assert max(map(len, lines)) <= 80
     # What the report had before, and what is new: two screens of 50 lines at most.
@@ -264,8 +274,10 @@ def test_ids_in_a_drawing_are_its_own_and_found_where_they_are_used(report):
 
 def test_a_name_in_a_drawing_cannot_get_out_of_it():
     names = ["<script>alert(1)</script>", "</svg><img src=x onerror=alert(1)>", "\u202egnp\x00", 'a"b\\c']
-    checks = checks_figures([cell(name, check("<b>x</b>", 5)) for name in names])
-    page = to_html(with_figures(checks=checks, stability=some_stability(names), latency=some_latency(names)))
+    checks = checks_of([cell(name, check("<b>x</b>", 5)) for name in names])
+    page = to_html(
+        with_parts(reports.rich_report(), checks=checks, stability=some_stability(names), latency=some_latency(names))
+    )
     drawings = re.findall(r'<figure class="drawn-chart">(.*?)</figure>', page, re.DOTALL)
     assert len(drawings) == 5
     for drawing in drawings:
@@ -290,5 +302,5 @@ def test_json_holds_figures_and_specifications(report):
         *("pass_fail", "stability", "latency_by_case", "scores_by_category")
     ]
     assert data["charts"][0]["spec"]["$schema"].startswith("https://vega.github.io/schema/vega-lite/")
-    assert data["checks"]["cells_passed"] == 2
+    assert data["figures"]["cases.count.passed"]["value"] == 2
     assert data["stability"]["bands"]["place"] == "unstable"

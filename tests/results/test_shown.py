@@ -4,7 +4,7 @@ import re
 import sys
 
 from steelyard.report.charts.base import chart
-from steelyard.report.document import Document, Fold, Headline, Link, Samples, Section, table, words
+from steelyard.report.document import Document, Fold, Headline, Link, SampleList, Section, table, words
 from steelyard.results.shown import Charts, html_block
 
 TEXT = '<script>alert(1)</script><img src=x onerror="alert(1)"></style><b id="x">'
@@ -12,7 +12,7 @@ TEXT = '<script>alert(1)</script><img src=x onerror="alert(1)"></style><b id="x"
 
 def page(title="report", **more):
     rows = table("Rows", ["one", "two"], ("Name", lambda name: Link(name, "sample-1")), (words("Text"), lambda _: TEXT))
-    return Document(title, [Headline("PASS", TEXT), Section("Rows", [rows]), Samples([], 3)], [TEXT], **more)
+    return Document(title, [Headline("PASS", TEXT), Section("Rows", [rows]), SampleList([], 3)], [TEXT], **more)
 
 
 def rules(block):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from parts.looped import for_every
 from steelyard.scoring.spans.compare import match_spans, overlap
 from steelyard.scoring.spans.read import LostSpan, Spans, TextSpan
-from steelyard.scoring.spans.schemes import Figures, compare_spans, macro, micro
+from steelyard.scoring.spans.schemes import PrecisionRecall, compare_spans, macro, micro
 
 SCHEMES = ("strict", "exact", "partial", "type")
 
@@ -125,27 +125,27 @@ def test_the_figures_of_each_role_are_nervaluates(scheme):
     found = {}
     for document in DOCUMENTS:
         for role, figures in compared(*document, iou=0).by_category(scheme, str).items():
-            found[role] = found.get(role, Figures(0, 0, 0)) + figures
+            found[role] = found.get(role, PrecisionRecall(0, 0, 0)) + figures
     assert found.keys() == NERVALUATE_BY_ROLE[scheme].keys()
     for role, figures in found.items():
         assert (figures.precision, figures.recall, figures.f1) == pytest.approx(NERVALUATE_BY_ROLE[scheme][role])
 
 
 def test_macro_counts_every_category_the_same_and_says_of_how_many():
-    found = macro({"a": Figures(1, 1, 2), "b": Figures(0, 0, 4), "c": Figures(1, 4, 1)})
+    found = macro({"a": PrecisionRecall(1, 1, 2), "b": PrecisionRecall(0, 0, 4), "c": PrecisionRecall(1, 4, 1)})
     # Precision: 1/1 and 1/4, b answered nothing. Recall: 1/2, 0/4, 1/1. F1: 2/3, 0, 2/5.
     assert (found["precision"].value, found["precision"].n) == (0.625, 2)
     assert (found["recall"].value, found["recall"].n) == (0.5, 3)
     assert found["f1"].value == pytest.approx((2 / 3 + 0 + 2 / 5) / 3)
     assert macro({})["f1"].value is None
-    assert Figures(0, 0, 0).f1 is None
+    assert PrecisionRecall(0, 0, 0).f1 is None
 
 
 def test_a_category_is_the_part_of_a_role_that_is_asked_for():
     found = compared([(0, 4, "who.kind"), (5, 9, "who.dress")], [(0, 4, "who.dress"), (5, 9, "how.much")])
     by_category = found.by_category("exact", lambda role: role.partition(".")[0])
     # The second pair is right by its boundaries, but its sides are of two categories.
-    assert by_category == {"who": Figures(1, 1, 2), "how": Figures(0, 1, 0)}
+    assert by_category == {"who": PrecisionRecall(1, 1, 2), "how": PrecisionRecall(0, 1, 0)}
 
 
 def test_indexes_are_kept_for_every_count():
@@ -160,8 +160,8 @@ def test_indexes_are_kept_for_every_count():
 def test_a_span_without_a_place_is_spurious():
     answer = Spans((TextSpan("x", 0, 1, "a"),), (LostSpan(1, "not there", role="a"),))
     found = compare_spans(spans((0, 1, "a")), answer)
-    assert found.figures("strict") == Figures(1, 2, 1)
-    assert found.by_category("strict", str) == {"a": Figures(1, 2, 1)}
+    assert found.figures("strict") == PrecisionRecall(1, 2, 1)
+    assert found.by_category("strict", str) == {"a": PrecisionRecall(1, 2, 1)}
 
 
 def test_overlap_is_intersection_over_union():

@@ -11,7 +11,7 @@ import pytest
 from parts.stored import case, failed, header, sample
 from steelyard.records import CallResult, Finding, Outcome, Sample, Score
 from steelyard.store import columns as columns_module
-from steelyard.store.base import Columns, Hit, Store
+from steelyard.store.base import Columns, SampleFinding, Store
 from steelyard.suite.case import Case
 
 NAN = float("nan")
@@ -297,10 +297,10 @@ def test_the_findings_of_a_code_come_in_the_order_of_their_samples(store: Store)
     store.add_samples("demo-0", [sample(cases[0], findings=(Finding("MISS", "of another run"),))], cases)
     keep(store, list(reversed(samples)), cases)
     assert store.findings("demo-1", "MISS", limit=10) == [
-        Hit("case-0000", "é\x00", 2, miss[0]),
-        Hit("case-0000", "é\x00", 2, miss[1]),
-        Hit("case-0002", "", 0, miss[2]),
-        Hit("case-0003", "", 0, miss[3]),
+        SampleFinding("case-0000", "é\x00", 2, miss[0]),
+        SampleFinding("case-0000", "é\x00", 2, miss[1]),
+        SampleFinding("case-0002", "", 0, miss[2]),
+        SampleFinding("case-0003", "", 0, miss[3]),
     ]
     assert [found.finding.place for found in store.findings("demo-1", "MISS", limit=2)] == ["items[0]", "items[1]"]
     assert store.findings("demo-1", "SCORER_ERROR", limit=10) == []

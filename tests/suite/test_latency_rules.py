@@ -9,7 +9,8 @@ from steelyard.loading.load import load_suite
 from steelyard.records import TargetFacts
 from steelyard.suite.models import LatencyRules
 from steelyard.suite.signature import signature
-from steelyard.suite.values import seconds, time_in_words
+from steelyard.suite.values import seconds
+from steelyard.wording import time_text
 
 
 def test_a_suite_says_which_medians_look_wrong(write):
@@ -79,4 +80,4 @@ def test_a_mistake_is_reported_in_plain_words(write, latency, message):
     [(0.014, "14 ms"), (0.1, "100 ms"), (0.0123, "12.3 ms"), (2.5, "2.5 s"), (12.375, "12.4 s"), (1234.5, "1,230 s")],
 )
 def test_times_are_reported_in_few_digits(length, message):
-    assert time_in_words(length) == message
+    assert time_text(length) == message

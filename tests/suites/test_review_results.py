@@ -6,10 +6,11 @@ import json
 import pytest
 
 from parts.command import invoke
+from parts.repeats import n_cases, n_checks
 from parts.reports import header
 from parts.slices import a_slice, a_summary
 from steelyard import UsageError, load_suite
-from steelyard.analysis.repeats import CellChecks, CheckOfCell, ChecksFigures
+from steelyard.analysis.repeats import CellChecks, CheckDetails, CheckOfCell
 from steelyard.analysis.stored import summary_of
 from steelyard.exchange.imports import export_foreign, import_foreign
 from steelyard.records import CheckState, Outcome, Verdict
@@ -106,9 +107,9 @@ def test_checks_stand_as_they_were_recorded_and_no_repeat_is_made_up(brought_in,
     assert verbs.call_result.text is None
     # One of the ten repeats is in the file.
     assert (found.header.n_planned, found.header.suite["repeats"]) == (2, 1)
-    figures = summary_of(store, found.header).checks
-    assert (figures.cells_passed, figures.cells_failed) == (1, 1)
-    assert (figures.checks_passed, figures.checks_failed) == (2, 1)
+    summary = summary_of(store, found.header)
+    assert n_cases(summary, "passed", "failed") == (1, 1)
+    assert n_checks(summary, "passed", "failed") == (2, 1)
     assert found.header.verdict is Verdict.FAIL
 
 
@@ -152,9 +153,9 @@ def test_a_results_file_gives_the_sums_that_it_states(brought_in, store):
         result["observation_counts"] = [5, 9, 10]
     sums = {"cases_passed": 4, "cases_total": 8, "expectations_passed": 13, "expectations_total": 16}
     found = brought_in({"backend": "ollama", "repeats": 3, **sums, "results": results})
-    checks = summary_of(store, found.header).checks
-    assert (checks.cells_passed, checks.n_cells) == (4, 8)
-    assert (checks.checks_passed, checks.checks_failed) == (13, 3)
+    summary = summary_of(store, found.header)
+    assert n_cases(summary, "passed", "all") == (4, 8)
+    assert n_checks(summary, "passed", "failed") == (13, 3)
     assert Format().read({**sums, "repeats": 3, "results": results}).differences == ()
 
 
@@ -298,9 +299,10 @@ def test_the_command_says_what_the_file_does_not_hold(tmp_path, monkeypatch):
 def test_cases_that_were_never_asked_stay_in_the_denominator_of_a_results_file():
     one = CheckOfCell("observation_count", passed=1, failed=0, not_run=0, required_repeats="all", holds=True)
     asked = CellChecks("case_01", "", (one,), holds=True, clean=1, decided=1)
-    nothing = Estimate(None, 0)
-    checks = ChecksFigures(1, 0, 2, 1, 0, 2, nothing, nothing, (), cells=(asked,), n_cells=3, cells_unknown=2)
+    checks = CheckDetails(("observation_count",), (asked,))
+    counts = {"passed": 1, "undecided": 2, "all": 3, "unknown": 2}
+    figures = {f"cases.count.{state}": Estimate(float(n), 3) for state, n in counts.items()}
     run = header(suite={"repeats": 1}, verdict=None, id="r")
-    results = document_of(run, a_summary("", a_slice("", "", 3), checks=checks), ())
+    results = document_of(run, a_summary("", a_slice("", "", 3, metrics=figures), checks=checks), ())
     assert (results["expectations_passed"], results["expectations_total"]) == (1, 3)
     assert results["expectations_undecided"] == 2

@@ -6,14 +6,14 @@ from parts.looped import for_every
 from parts.seed_snapshots import CATEGORIES, PROMPT, SPANS, about, judged, missed, span
 from steelyard.suites.spans.extracted import bucket, confidence_analysis
 from steelyard.suites.spans.prompts import SECTIONS, metadata, section_of
-from steelyard.suites.spans.summary import BANDS, Evaluated, average, rounded, summarise
+from steelyard.suites.spans.summary import BANDS, PromptResult, average, rounded, summarise
 
 SECTIONS_OF_PROMPT = metadata(PROMPT, SPANS)["sections"]
 
 
 def one(response=None, latency=1000, **changes):
     given = {"failed": response is None, "sections": SECTIONS_OF_PROMPT, "meta": {"source": "neuro-symbolic"}}
-    return Evaluated(PROMPT, SPANS, response, latency=latency, **(given | changes))
+    return PromptResult(PROMPT, SPANS, response, latency=latency, **(given | changes))
 
 
 def test_a_failed_judge_is_in_no_average_and_is_counted():

@@ -47,7 +47,7 @@ def test_a_broken_service_whose_answers_come_from_the_cache_says_so_in_every_rep
     for report in ("--full", "--json"):
         assert sentence in words("report", "LAST", report)
     data = json.loads(invoke("report", "LAST", "--json"))
-    assert (data["reused"]["cached"], data["reused"]["answers"]) == (10, 10)
+    assert [data["figures"][f"reused.{name}"]["value"] for name in ("cached", "answers")] == [10, 10]
     assert data["figures"]["latency.p50"]["n"] == 0
     assert data["figures"]["attempts.total"]["n"] == 0
     assert data["figures"]["first_attempt_failure_rate"]["value"] is None
@@ -156,7 +156,7 @@ def test_five_repeats_that_are_one_answer_count_as_one(headers, fields, tmp_path
         told = words("run", "words", code=4)
     assert "32 repeats of 8 cases are the same answer as an earlier repeat" in told
     data = json.loads(invoke("report", "LAST", "--json"))
-    assert (data["reused"]["copied"], data["reused"]["copied_cells"]) == (32, 8)
+    assert [data["figures"][f"reused.{name}"]["value"] for name in ("copied", "copied_cells")] == [32, 8]
     assert [gate["verdict"] for gate in data["gates"]] == ["AMBIGUOUS", "AMBIGUOUS"]
 
 

@@ -14,7 +14,7 @@ from steelyard.loading.load import load_suite
 from steelyard.people.crowd import (
     DAWID_SKENE,
     MAJORITY,
-    Labels,
+    CrowdLabels,
     MethodScore,
     _compared,
     aggregate,
@@ -27,11 +27,11 @@ from steelyard.store.people import LabelRecord
 from steelyard.store.sql import open_store
 
 
-def columns_of(*columns: np.ndarray, classes: int = 2) -> Labels:
+def columns_of(*columns: np.ndarray, classes: int = 2) -> CrowdLabels:
     """Every person labels every item."""
     people, items = len(columns), len(columns[0])
     item, person = np.tile(np.arange(items), people), np.repeat(np.arange(people), items)
-    return Labels.of(item, person, np.concatenate(columns), n_classes=classes)
+    return CrowdLabels.of(item, person, np.concatenate(columns), n_classes=classes)
 
 
 def right(random: np.random.Generator, truth: np.ndarray, accuracy: float, classes: int = 2) -> np.ndarray:
@@ -39,7 +39,7 @@ def right(random: np.random.Generator, truth: np.ndarray, accuracy: float, class
     return np.where(random.random(len(truth)) < accuracy, truth, wrong)
 
 
-def bots(kind: str, seed: int = 3, n: int = 200) -> tuple[Labels, np.ndarray]:
+def bots(kind: str, seed: int = 3, n: int = 200) -> tuple[CrowdLabels, np.ndarray]:
     """Three people who share one column of labels that is not the truth, then two who are right 92 % of the time."""
     random = np.random.default_rng(seed)
     classes = 5 if kind == "five classes" else 2
@@ -143,7 +143,7 @@ def test_a_difference_of_0_000_is_never_called_better() -> None:
         item = np.repeat(np.arange(400), 3)
         person = random.integers(0, 300, 1200)
         value = np.where(random.random(1200) < accuracy, truth[item], 1 - truth[item])
-        choice = choose(Labels.of(item, person, value, n_people=300, n_classes=2))
+        choice = choose(CrowdLabels.of(item, person, value, n_people=300, n_classes=2))
         for score in choice.scores:
             called = f"{score.method} predicts held-out labels better" in choice.message
             assert not (called and round(score.against_majority.value or 0.0, 3) == 0)
@@ -187,5 +187,5 @@ def test_sparse_people_are_shrunk_and_busy_ones_are_not() -> None:
         person = random.integers(0, people, 1600) if people > 4 else np.tile(np.arange(4), 400)
         skill = random.uniform(0.6, 0.95, people)
         value = np.where(random.random(1600) < skill[person], truth[item], (truth[item] + 1) % 3)
-        score = choose(Labels.of(item, person, value, n_people=people, n_classes=3)).score(DAWID_SKENE)
+        score = choose(CrowdLabels.of(item, person, value, n_people=people, n_classes=3)).score(DAWID_SKENE)
         assert (score.shrinkage > 0) is shrunk

@@ -37,8 +37,9 @@ def answer(suite: Path, text: str, rows: range = range(N)) -> None:
 
 
 def checked(code: int) -> dict[str, int]:
-    check = json.loads(invoke("run", "my", "--json", code=code))["judge_check"]
-    return {name: check[name] for name in ("n_labelled", "n_labelled_otherwise")}
+    figures = json.loads(invoke("run", "my", "--json", code=code))["figures"]
+    names = {"n_labelled": "labels.texts", "n_labelled_otherwise": "labels.otherwise"}
+    return {name: figures[figure]["value"] for name, figure in names.items()}
 
 
 def test_labels_of_the_text_that_was_judged_check_the_judge(suite):

@@ -10,7 +10,7 @@ import pytest
 from parts.command import invoke
 from parts.histories import keep, made_run
 from parts.lengths import simulations
-from steelyard.run_history.history import Wanted, read_history
+from steelyard.run_history.history import HistoryOptions, read_history
 from steelyard.store.sql import open_store
 
 
@@ -30,7 +30,7 @@ def watched(path, values, every=1, **second):
             signature = second if number >= len(values) / 2 else {}
             keep(store, made_run(number, float(value), signature=signature, figures={"pass_rate": 0.9}))
             if number % every == 0 and number > 6:
-                read = read_history(store, "chairs", Wanted(metrics=("average",)))
+                read = read_history(store, "chairs", HistoryOptions(metrics=("average",)))
                 found.append([change.run_id for change in read.trends[0].changes])
     return found
 

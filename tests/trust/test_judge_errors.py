@@ -67,18 +67,17 @@ class TestTheJudgesOwnErrors:
         label = lambda k: {"clarity": {"best": 1 if k % 2 == 0 else 4}, "harm": False} if k % 3 == 0 else None  # noqa: E731
         path = write_judged(tmp_path / "my", n=120, texts=texts, label=label, suite=GATES, labels_are="random")
         data = json.loads(run_in("run", path, "--json", code=1))
-        corrected = data["judge_check"]["corrected"]
-        assert corrected["method"] == "prediction-powered"
-        assert corrected["rate"]["value"] == pytest.approx(0.5)
-        labels = corrected["labels"]
-        assert corrected["rate"]["high"] - corrected["rate"]["low"] < 0.8 * (labels["high"] - labels["low"])
+        rate, labels = (data["figures"][f"pass_rate.{name}"] for name in ("corrected", "labels"))
+        assert data["judge_check"]["method"] == "prediction-powered"
+        assert rate["value"] == pytest.approx(0.5)
+        assert rate["high"] - rate["low"] < 0.8 * (labels["high"] - labels["low"])
 
     def test_labels_with_a_gap_do_not_make_the_rate_too_low(self, run_in, tmp_path) -> None:
         # Whether a text harms is labelled in none: by clarity alone only the 20 bad ones would be known, all failing.
         label = lambda k: {"clarity": {"best": 1 if k < 20 else 4}}  # noqa: E731
         data = json.loads(run_in("run", write_passing(tmp_path / "my", 60, label=label), "--json"))
-        assert data["judge_check"]["corrected"]["rate"]["value"] is None
-        assert data["judge_check"]["corrected"]["message"] == "no text has labels that decide whether it passes"
+        assert data["figures"]["pass_rate.corrected"]["value"] is None
+        assert data["judge_check"]["message"] == "no text has labels that decide whether it passes"
 
     @pytest.mark.parametrize(
         ("label", "why"),

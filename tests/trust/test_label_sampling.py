@@ -70,7 +70,9 @@ def one_line(text: str) -> str:
 
 
 def corrected() -> dict[str, Any]:
-    return json.loads(invoke("report", "LAST", "--json"))["judge_check"]["corrected"]
+    report = json.loads(invoke("report", "LAST", "--json"))
+    rates = {"rate": "pass_rate.corrected", "labels": "pass_rate.labels"}
+    return report["judge_check"] | {name: report["figures"][figure] for name, figure in rates.items()}
 
 
 @pytest.fixture(autouse=True)

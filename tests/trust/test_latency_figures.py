@@ -34,7 +34,6 @@ def test_a_percentile_of_fewer_calls_than_it_takes_is_no_figure(name, takes):
     for n in (1, 6, takes - 1):
         summary = summary_of(range(1, n + 1))
         assert (summary.overall[f"latency.{name}"].value, summary.overall[f"latency.{name}"].n) == (None, n)
-        assert summary.latency.overall[name] is None
         assert summary.latency.cells[0].spread[name] is None
     assert summary_of(range(1, takes + 1)).overall[f"latency.{name}"].value > takes * 0.9
 

@@ -8,9 +8,9 @@ import pytest
 from parts.lengths import simulations
 from steelyard.analysis.compare.against import ArmPairs
 from steelyard.experiments.decision import Decided, decided_by
-from steelyard.experiments.effects import Reading, quality
+from steelyard.experiments.effects import PlannedTest, quality
 from steelyard.experiments.online import online_report
-from steelyard.experiments.outcomes import Outcomes, Unit, read_online
+from steelyard.experiments.outcomes import Outcomes, UnitOutcome, read_online
 
 ARMS = ("control", "treatment")
 UNEQUAL = "experiment: checkout\nassigned: elsewhere\narms: {control: 90 %, treatment: 10 %}\n"
@@ -25,7 +25,7 @@ def experiment(folder, text):
 def outcomes(arms, values):
     """Units in the order in which they came, read to the end."""
     units = {
-        str(n): Unit((ARMS[int(arm)],), float(n), 1, float(value))
+        str(n): UnitOutcome((ARMS[int(arm)],), float(n), 1, float(value))
         for n, (arm, value) in enumerate(zip(arms, values, strict=True))
     }
     return Outcomes(units, len(units), binary=bool(np.isin(values, (0.0, 1.0)).all()))
@@ -98,8 +98,8 @@ def test_arms_that_lose_rarely_and_much_are_not_the_same_for_all_that_matters():
         # One answer of 33 is lost, the others move by less than half a point: -3 points in the mean.
         moves = np.where(rng.random(30) < 0.03, -0.9, rng.uniform(-0.005, 0.005, 30))
         pairs = ArmPairs(np.full(30, 0.9), 0.9 + moves, 30, single=True)
-        same += decided_by(quality(pairs, "average", Reading("fixed", 30, 0.02)), 0.02) is Decided.SAME
+        same += decided_by(quality(pairs, "average", PlannedTest("fixed", 30, 0.02)), 0.02) is Decided.SAME
     assert same <= simulations(5, 2)
     moves = rng.uniform(-0.005, 0.005, 400)
     pairs = ArmPairs(np.full(400, 0.9), 0.9 + moves, 400, single=True)
-    assert decided_by(quality(pairs, "average", Reading("fixed", 400, 0.02)), 0.02) is Decided.SAME
+    assert decided_by(quality(pairs, "average", PlannedTest("fixed", 400, 0.02)), 0.02) is Decided.SAME

@@ -26,7 +26,6 @@ from steelyard.analysis.compare.compare import Pool
 from steelyard.analysis.compare.pairing import ComparedRun, read_run
 from steelyard.analysis.compare.unpaired import difference_of_runs, is_by_run, smallest_that_matters
 from steelyard.decide.baselines import baselines, no_baseline
-from steelyard.decide.gates import p_text
 from steelyard.frozen import frozen
 from steelyard.loading.alert_reach import is_by_sample
 from steelyard.loading.alerts import CostRise, JudgeDrift, LatencyRise, Regression
@@ -37,7 +36,7 @@ from steelyard.records import RunHeader
 from steelyard.stats.intervals import Estimate
 from steelyard.stats.paired import holm, least_p
 from steelyard.store.headers import same_load
-from steelyard.wording import counted, difference, in_unit
+from steelyard.wording import counted, difference, in_unit, p_text
 
 
 @frozen

@@ -15,6 +15,7 @@ from steelyard.cli.output import console, print_json
 from steelyard.errors import UsageError
 from steelyard.frozen import values_of
 from steelyard.report.format import one_line
+from steelyard.wording import when
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -134,14 +135,13 @@ def _data(alert: AlertRecord, message: list[Delivery]) -> dict[str, Any]:
 
 
 def _lines(alert: AlertRecord, message: list[Delivery]) -> list[str]:
-    from steelyard.alerts.notices import moment
     from steelyard.store.logs import FAILED
 
     state = "open" if alert.is_open else (alert.ending or {}).get("kind", "closed")
     lines = [
         f"#{alert.number} {state}: {one_line(alert.suite_name)}: {one_line(alert.content['what'], 300)}",
         f"    {one_line(alert.content['how_much'], 300)}",
-        f"    since run {alert.opened_run} of {moment(alert.opened_run_at)};"
+        f"    since run {alert.opened_run} of {when(alert.opened_run_at)};"
         f" {'last seen' if alert.is_open else 'over'} in {alert.seen_run}",
     ]
     lines += [

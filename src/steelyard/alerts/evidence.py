@@ -11,7 +11,7 @@ from typing import Any
 from steelyard.analysis.model import Summary
 from steelyard.analysis.stored import summary_of
 from steelyard.decide.baselines import stored_results
-from steelyard.decide.gates import Decision, measure, p_text
+from steelyard.decide.gates import Decision, measure
 from steelyard.decide.verdict import as_ended, decide
 from steelyard.frozen import frozen, values_of
 from steelyard.loading.alerts import AlertSettings, Rule, WindowPart
@@ -23,7 +23,7 @@ from steelyard.store.base import Store
 from steelyard.store.headers import is_partial, is_reading, origin
 from steelyard.store.logs import AlertRecord
 from steelyard.suite.models import Component
-from steelyard.wording import counted, difference, in_unit
+from steelyard.wording import counted, difference, in_unit, p_text
 
 
 class State(StrEnum):

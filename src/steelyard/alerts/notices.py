@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
@@ -13,6 +12,7 @@ from steelyard import __version__
 from steelyard.alerts.evidence import AlertLevel, AlertReading
 from steelyard.frozen import frozen, values_of
 from steelyard.report.format import clipped, one_line, shortened, visible
+from steelyard.wording import iso_time, when
 
 LONGEST_QUOTE = 500
 _LONGEST = 600
@@ -70,7 +70,7 @@ class Notice:
     def facts(self) -> list[tuple[str, str]]:
         """Pairs of label and text, each on one line."""
         message = self.reading if self.now is None else self.now
-        since = f"run {self.since_run} of {moment(self.since_at)}"
+        since = f"run {self.since_run} of {when(self.since_at)}"
         rows = [
             ("What", self.title),
             ("Now" if self.closed and self.now else "Change", message.how_much),
@@ -100,20 +100,10 @@ class Notice:
             "title": self.title,
             "what": self.reading.what,
             **values_of(message, "how_much", "significance"),
-            "since": {"run": self.since_run, "at": _iso(self.since_at)},
+            "since": {"run": self.since_run, "at": iso_time(self.since_at)},
             "look": self.command,
             "quotes": [{"label": label, "text": text} for label, text in self.reading.quotes],
         }
-
-
-def _iso(at: float) -> str:
-    """`2026-01-18T03:12:00Z`, for programs."""
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def moment(at: float) -> str:
-    """`2026-01-18 03:12 UTC`."""
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 @frozen

@@ -13,7 +13,7 @@ from steelyard.metrics.expressions import parse_gate, parse_repeats
 from steelyard.records import RunHeader
 from steelyard.suite.case import digest
 from steelyard.suite.models import SuiteModel
-from steelyard.wording import percent
+from steelyard.wording import percent, threshold
 
 Values = dict[str, str]
 """By what it is called, a value as people write it."""
@@ -73,8 +73,8 @@ def suite_criteria(suite: SuiteModel, prices: Mapping[str, Any], *, strict: bool
     values |= {f"weight of {item.name}": f"{item.weight:g}" for item in suite.components}
     if suite.expect is not None:
         values |= {f"check {item.name}": f"in {item.required_repeats.value} repeats" for item in suite.expect.checks}
-    values["max_inconclusive"] = f"{100 * suite.limits.max_inconclusive:g} %"
-    values["min_paired"] = f"{100 * suite.limits.min_paired:g} %"
+    values["max_inconclusive"] = threshold(suite.limits.max_inconclusive)
+    values["min_paired"] = threshold(suite.limits.min_paired)
     if suite.judge is not None:
         values["require_checked"] = "yes" if suite.judge.require_checked else "no"
         values["anchors"] = str(suite.limits.anchors)

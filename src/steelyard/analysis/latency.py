@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -14,9 +13,8 @@ import numpy as np
 from steelyard.analysis.repeats import ranked_first
 from steelyard.frozen import frozen
 from steelyard.metrics.cells import Cells
-from steelyard.metrics.figures import Slice
 from steelyard.metrics.kinds import Aggregate
-from steelyard.metrics.registry import Better, Compared, Contributions, Metric, Names, gate_metrics, register
+from steelyard.metrics.registry import Better, Compared, Contributions, Metric, Names, derive, gate_metrics, register
 from steelyard.metrics.run_data import RunData
 from steelyard.metrics.table import Table
 from steelyard.records import AtLeast, Load
@@ -24,8 +22,7 @@ from steelyard.stats.arrays import Array
 from steelyard.stats.groups import quantile_of_sorted
 from steelyard.stats.intervals import Estimate, fewest_for, settled
 from steelyard.suite.models import LatencyRules, SuiteModel
-from steelyard.suite.values import time_in_words
-from steelyard.wording import counted
+from steelyard.wording import counted, time_text
 
 # How long calls took: those that were answered, and as lower bounds those that timed out; other failures have no time.
 
@@ -87,19 +84,10 @@ class Bar:
 
 
 @frozen
-class LatencyFigures:
-    """All times of a run. Answers from a cache, and those that another tool recorded without a time, are not in it."""
+class LatencyDetails:
+    """What is listed of the times of a run; its numbers are figures: `latency.p95`, `latency.timeouts`. Answers from a
+    cache, and those that another tool recorded without a time, are not in it."""
 
-    overall: Spread
-    timeouts: int
-    failures: int
-    first_byte: Spread | None = None
-    """None when the target cannot tell."""
-    first_token: Spread | None = None
-    """Of streamed answers, None when there are none; so is `tokens_per_second`, whose figures are no times."""
-    tokens_per_second: Spread | None = None
-    queued: Spread | None = None
-    """How late calls were sent under an open load; None under a closed one."""
     load: str = ""
     """How the calls were made, in words: `8 at a time`, or `20 a second, whatever came back`."""
     bottleneck: str = ""
@@ -110,18 +98,12 @@ class LatencyFigures:
     """Whether the bars grow by a ratio: where the slowest call took over 100 times as long as the fastest."""
     cells: tuple[CellLatency, ...] = ()
     """At most `MOST_CELLS` in the order of the cases: the slowest, after those without an answer."""
-    n_cells: int = 0
     slow: str = ""
     """Which calls took longer than the suite's `latency: {above}`, in words."""
     normal: str = ""
     """What the suite calls normal, and where the median lies, in words; it decides nothing."""
-    hints: tuple[str, ...] = field(default=())
+    hints: tuple[str, ...] = ()
     """What looks wrong about the medians, in words; it makes the run suspect."""
-
-    @property
-    def timed(self) -> str:
-        """The calls that have a time, in words: those that timed out among them took at least the time waited."""
-        return "calls" if self.timeouts else "answered calls"
 
 
 # Numbers from 0 up as a histogram with edges at round places.
@@ -207,33 +189,23 @@ _LATE, _LATE_SHARE = 0.005, 0.1
 """An event loop that is later than this, and than this share of the median, makes the client the bottleneck."""
 _TOO_FAST = "looks short-circuited or cached"
 _MOST_NAMED = 10
-_OF_STREAMS = ("first_token", "tokens_per_second")
 _TOO_SLOW = "looks like loading or a queue"
 
 
-def latency_figures(table: Table, overall: Slice, suite: SuiteModel, load: str = "") -> LatencyFigures | None:
-    """The figures of a run whose whole is `overall`; None when nobody was called.
+def latency_details(table: Table, suite: SuiteModel, load: str = "") -> LatencyDetails | None:
+    """The histogram, the slowest cases and what is to be said of the times of a run; None when nobody was called.
 
     `suite` is the suite as the run's header describes it, `load` says in words how the calls were made.
     """
-    latency, masks = table.latency(), table.unanswered()
     if not _called(table).any():
         return None
+    latency = table.latency()
     bars, log_bars = histogram(np.sort(latency[~np.isnan(latency)]))
-    cells, n_cells = _cells(table, suite)
-    unanswered: dict[str, Any] = {name: int(mask.sum()) for name, mask in zip(_UNANSWERED, masks, strict=True)}
-    others = {name: spread_of(*_times_of(table, name)) for name in ("first_byte", *_OF_STREAMS, "queued")}
-    return LatencyFigures(
-        overall=Spread.of(
-            overall["latency.p50"].n, {name: overall[of.name].value for name, of in latency_metrics().items()}
-        ),
-        **unanswered,
-        **{name: spread if spread.n else None for name, spread in others.items()},  # type: ignore[arg-type]
+    return LatencyDetails(
         load=load,
         bars=bars,
         log_bars=log_bars,
-        cells=cells,
-        n_cells=n_cells,
+        cells=_cells(table, suite),
         slow=_slow(table, suite),
         normal=_normal(table, suite),
         hints=tuple(_hints(table, suite)),
@@ -278,13 +250,13 @@ def bottleneck(median: float | None, load: Load | None) -> str:
     scoring, loop_lag = load.scoring, load.loop_lag
     if scoring and scoring.mean >= _SLOW_SCORING and scoring.share >= _MOST_OF_THE_TIME:
         return (
-            f"scoring was the bottleneck: it took {time_in_words(scoring.mean, 2)} an answer and"
+            f"scoring was the bottleneck: it took {time_text(scoring.mean, 2)} an answer and"
             f" {100 * scoring.share:.0f} % of the time, so the target was called no faster; make the scorers faster"
         )
     if loop_lag is None or median is None or loop_lag < max(_LATE, _LATE_SHARE * median):
         return ""
     return (
-        f"the client was the bottleneck: its event loop was {time_in_words(loop_lag, 2)} late on average, so"
+        f"the client was the bottleneck: its event loop was {time_text(loop_lag, 2)} late on average, so"
         f" latencies may be too high; lower the concurrency, or use a less busy machine"
     )
 
@@ -328,16 +300,15 @@ def _figure_of_one(which: Metric, only: float) -> float | None:
     return None if fewest_for(point) > 1 else only
 
 
-def _cells(table: Table, suite: SuiteModel) -> tuple[tuple[CellLatency, ...], int]:
-    """The slowest cells that have a call in them, after those without an answer, in the order of the cases; and how
-    many have a call."""
+def _cells(table: Table, suite: SuiteModel) -> tuple[CellLatency, ...]:
+    """The slowest cells that have a call in them, after those without an answer, in the order of the cases."""
     cells, called, points = Cells(table, suite), _called(table), latency_metrics()
     latency, timed_out = table.times()
     unanswered = [cells.count(mask) for mask in table.unanswered()]
     seen = np.flatnonzero(cells.count(called))
     shown = seen[ranked_first(-_tails(cells, seen, latency))]
     if not len(shown):
-        return (), 0
+        return ()
     rows = np.flatnonzero(called & np.isin(cells.of_sample, shown))
     rows = rows[np.argsort(cells.of_sample[rows], kind="stable")]
     ends = np.searchsorted(cells.of_sample[rows], shown, side="right")
@@ -346,7 +317,7 @@ def _cells(table: Table, suite: SuiteModel) -> tuple[tuple[CellLatency, ...], in
         inside = rows[start:end]
         failed = (int(counts[cell]) for counts in unanswered)
         results.append(CellLatency(*cells.key(cell), spread_of(latency[inside], timed_out[inside], points), *failed))
-    return tuple(results), len(seen)
+    return tuple(results)
 
 
 def _tails(cells: Cells, seen: Array, latency: Array) -> Array:
@@ -393,12 +364,12 @@ def _normal(table: Table, suite: SuiteModel) -> str:
     low, high = suite.latency.normal
     latency, _ = table.times()
     timed = np.sort(latency[~np.isnan(latency) & ~table.error_answers()])
-    message = f"{time_in_words(low)} to {time_in_words(high)} is normal"
+    message = f"{time_text(low)} to {time_text(high)} is normal"
     if not len(timed):
         return message
     median = quantile_of_sorted(timed, 0.5)
     where = "below that" if median < low else "above that" if median > high else "within"
-    return f"{message}; the median of {counted(len(timed), 'call')}, {time_in_words(median)}, is {where}"
+    return f"{message}; the median of {counted(len(timed), 'call')}, {time_text(median)}, is {where}"
 
 
 def _slow(table: Table, suite: SuiteModel) -> str:
@@ -409,12 +380,12 @@ def _slow(table: Table, suite: SuiteModel) -> str:
         return ""
     slowest = rows[np.argsort(-latency[rows], kind="stable")][:_MOST_NAMED].tolist()
     named = [
-        f"{table.case_ids[table.case[row]]} {'≥ ' if timed_out[row] else ''}{time_in_words(float(latency[row]))}"
+        f"{table.case_ids[table.case[row]]} {'≥ ' if timed_out[row] else ''}{time_text(float(latency[row]))}"
         for row in slowest
     ]
     named += [f"and {len(rows) - len(named):,} more"] if len(rows) > len(named) else []
     n = f"{int((~np.isnan(latency)).sum()):,} {'' if timed_out.any() else 'answered '}calls"
-    calls = f"{len(rows):,} of {n} took over {time_in_words(above)}"
+    calls = f"{len(rows):,} of {n} took over {time_text(above)}"
     return f"{calls}, which {_TOO_SLOW}: {', '.join(named)}"
 
 
@@ -422,19 +393,19 @@ def _wrong_median(median: float, highest: float, rules: LatencyRules) -> tuple[s
     """The median in words and what is wrong with it, or None; `highest` is what it may be."""
     below, above = rules.below, rules.above
     if below is not None and highest < below:
-        return distinguished(median, below), f"below {time_in_words(below)}: {_TOO_FAST}"
+        return distinguished(median, below), f"below {time_text(below)}: {_TOO_FAST}"
     if above is not None and median > above:
         bound = "≥ " if highest > median else ""
-        return f"{bound}{distinguished(median, above)}", f"above {time_in_words(above)}: {_TOO_SLOW}"
+        return f"{bound}{distinguished(median, above)}", f"above {time_text(above)}: {_TOO_SLOW}"
     return None
 
 
 def distinguished(median: float, limit: float) -> str:
     """A time with digits enough that it does not read as the limit that it is not: 99.96 ms is not 100 ms."""
     digits = 3
-    while time_in_words(median, digits) == time_in_words(limit, digits) and digits < 15:
+    while time_text(median, digits) == time_text(limit, digits) and digits < 15:
         digits += 1
-    return time_in_words(median, digits)
+    return time_text(median, digits)
 
 
 def _all_cells(data: RunData) -> Cells:
@@ -501,7 +472,7 @@ def _if_called(data: RunData) -> list[Names]:
 
 def _timed(data: RunData) -> set[str]:
     """The times that a run knows of any call."""
-    names = ("first_byte", *_OF_STREAMS, "queued")
+    names = [name for name, _ in _TIMES.values()]
     return {name for name in names if not np.isnan(_times_of(data.table, name)[0]).all()}
 
 
@@ -520,29 +491,6 @@ _ANSWERED = "calls that failed, answers from the cache and calls without a measu
 def _register_unanswered(head: str, **more: Any) -> None:
     for which, (name, formula) in enumerate(_UNANSWERED.items()):
         register(_calls(f"{head}.{name}", formula, formula, _ANSWERED, Aggregate.SUM, _unanswered(which), **more))
-
-
-def _register_spread(head: str, name: str, what: str, unit: str = "s", **more: Any) -> None:
-    """Every registered figure of latency, of other times or of one case."""
-    points, times = latency_metrics(), _times(name)
-    better: Better = "higher" if name == "tokens_per_second" else "lower"
-    for point, metric in points.items():
-        about = f"{_IN_WORDS.get(point, point)} of {what}"
-        register(
-            _calls(
-                f"{head}.{point}",
-                about,
-                metric.formula,
-                metric.counts,
-                metric.aggregate,
-                times,
-                unit=unit,
-                better=better,
-                **more,
-            )
-        )
-    about, counts = f"calls with a time: {what}", points["p50"].counts
-    register(_calls(f"{head}.n", about, "calls with a time", counts, Aggregate.SUM, _times(name, count=True), **more))
 
 
 _IN_WORDS = {"p50": "median", "min": "lowest", "max": "highest"}
@@ -566,14 +514,47 @@ def _calls(
 
 _OF_CASE: dict[str, Any] = {"listed": True, "sliced": True, "all_names": _called_cases, "stands_on": "calls of a case"}
 _register_unanswered("latency", all_names=_if_called)
-for _name, _what in {
-    "first_byte": "the time until the first byte came",
-    "first_token": "the time until the first token came",
-    "tokens_per_second": "the tokens a second after the first",
-    "queued": "how late calls were sent",
-}.items():
-    _unit = "number" if _name == "tokens_per_second" else "s"
-    _register_spread(f"latency.{_name}", _name, _what, _unit, all_names=_if_timed(_name))
+_register_unanswered("case.<case>.latency", **_OF_CASE)
+_TIMES = {
+    "latency.first_byte": ("first_byte", "the time until the first byte came"),
+    "first_token": ("first_token", "the time until the first token came"),
+    "tokens_per_second": ("tokens_per_second", "the tokens a second after the first"),
+    "latency.queued": ("queued", "how late calls were sent"),
+    "case.<case>.latency": ("latency", "the calls of one case"),
+}
+"""By the beginning of their names, the other times of calls: which, and in words."""
+
+
+def _settings(head: str) -> dict[str, Any]:
+    return _OF_CASE if head.startswith("case.") else {"all_names": _if_timed(_TIMES[head][0])}
+
+
+def _of_other_times(metric: Metric) -> Iterator[Metric]:
+    """Of a figure of latency, the same of the other times and of one case."""
+    if metric.group != "latency":
+        return
+    point = metric.name.removeprefix("latency.")
+    for head, (name, what) in _TIMES.items():
+        unit, better = ("number", "higher") if head == "tokens_per_second" else ("s", "lower")
+        words = metric.formula, metric.counts
+        about = f"{_IN_WORDS.get(point, point)} of {what}"
+        settings = {"unit": unit, "better": better} | _settings(head)
+        yield _calls(f"{head}.{point}", about, *words, metric.aggregate, _times(name), **settings)
+
+
+derive(_of_other_times)
+for _head, (_name, _what) in _TIMES.items():
+    register(
+        _calls(
+            f"{_head}.n",
+            f"calls with a time: {_what}",
+            "calls with a time",
+            latency_metrics()["p50"].counts,
+            Aggregate.SUM,
+            _times(_name, count=True),
+            **_settings(_head),
+        )
+    )
 register(
     _calls(
         "latency.bar.<n>",
@@ -600,5 +581,3 @@ register(
         stands_on="cases and variants with a call",
     )
 )
-_register_spread("case.<case>.latency", "latency", "the calls of one case", **_OF_CASE)
-_register_unanswered("case.<case>.latency", **_OF_CASE)

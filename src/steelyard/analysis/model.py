@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,27 +13,14 @@ from steelyard.frozen import frozen
 from steelyard.metrics.expressions import FEWEST_LABELS
 from steelyard.metrics.figures import Figures, Slice
 from steelyard.records import Outcome
-from steelyard.stats.intervals import Estimate
 from steelyard.wording import counted
 
 if TYPE_CHECKING:
     from steelyard.analysis.calibration import ConfidenceTexts
     from steelyard.analysis.findings import ConfusionFigure
-    from steelyard.analysis.latency import LatencyFigures
-    from steelyard.analysis.repeats import ChecksFigures
-    from steelyard.analysis.stability import PassFigures, StabilityFigures
-
-
-@frozen
-class Repeated:
-    """A condition looked at over the repeats of every case and variant (a cell)."""
-
-    passed: int
-    failed: int
-    undecided: int
-    """Cells with too few conclusive repeats."""
-    failing: tuple[str, ...] = ()
-    """The first few cells that fail, in words: `03-hard (boxes): 1 of 3`."""
+    from steelyard.analysis.latency import LatencyDetails
+    from steelyard.analysis.repeats import CheckDetails
+    from steelyard.analysis.stability import FlakyCell, StabilityDetails
 
 
 @frozen
@@ -141,7 +129,7 @@ MAX_REBUTTALS = 1000
 
 
 @frozen
-class JudgeFigures:
+class JudgeDetails:
     """What is listed of the judge of a run; its numbers are figures of the run (`judge.votes`, `judge.failed`)."""
 
     mode: str
@@ -159,47 +147,18 @@ class JudgeFigures:
 
 
 @frozen
-class CorrectedRate:
-    """What the pass rate would be, were the judge's errors those that the labeled part shows."""
+class JudgeCheck:
+    """How a run's labels tell what its judge is worth; what they say are figures of the run: `pass_rate.corrected`,
+    `pass_rate.sensitivity`, `labels.texts`."""
 
-    rate: Estimate
-    """By the method below, inside 0..1; n/a when it cannot be computed."""
-    reported: Estimate
-    sensitivity: Estimate
-    """Of the texts that pass by their labels, the share that the judge passes."""
-    specificity: Estimate
-    """Of the texts that do not pass by their labels, the share that the judge does not pass."""
+    not_random: str = ""
+    """Why the labels show nothing of the unlabeled texts; "" when they are of a random sample, or of all texts."""
     message: str = ""
     """Why there is no corrected rate; "" when there is one."""
     method: str = ""
     """`prediction-powered`, `labels alone` or `post-stratified`; "" when there is no corrected rate."""
     why: str = ""
     """Why it was that method."""
-    labels: Estimate = field(default_factory=lambda: Estimate(None, 0))
-    """The share of the labeled texts that pass by their labels; no interval where they are not a random sample."""
-
-
-@frozen
-class JudgeCheck:
-    """How far the labels of a run tell what its judge is worth."""
-
-    n_labelled: int
-    """Judged texts with labels."""
-    n_labelled_otherwise: int
-    """Judged texts whose case has labels of another text, or that do not say of which."""
-    corrected: CorrectedRate
-    not_random: str = ""
-    """Why the labels show nothing of the unlabeled texts; "" when they are of a random sample, or of all texts."""
-
-    @property
-    def enough(self) -> bool:
-        """Whether the judge counts as checked."""
-        return self.n_labelled >= FEWEST_LABELS and not self.not_random
-
-    @property
-    def chosen_texts(self) -> bool:
-        """Whether there are enough labels, but not of a random sample."""
-        return self.n_labelled >= FEWEST_LABELS and bool(self.not_random)
 
 
 @frozen
@@ -221,31 +180,31 @@ class Summary:
     repeats: int = 1
     method: str = ""
     """How the intervals were computed, in one line."""
-    judge: JudgeFigures | None = None
+    judge: JudgeDetails | None = None
     """None for a run without a judge."""
     judge_check: JudgeCheck | None = None
     """What labels say of the run's judge or, without one, of its own pass and fail; None for a run without labels."""
     confidence: ConfidenceTexts | None = None
     """None for a run whose answers claim nothing with a confidence."""
-    checks: ChecksFigures | None = None
+    checks: CheckDetails | None = None
     """None for a suite without expectations."""
-    passes: PassFigures | None = None
-    """Over the repeats of a case; None for a suite with expectations, whose `checks` say it, or without a pass rule."""
-    stability: StabilityFigures | None = None
+    flaky_cells: list[FlakyCell] = field(default_factory=list)
+    """Cases that pass in some repeats and not in others, the one that passes least often first."""
+    stability: StabilityDetails | None = None
     """None for a suite that does not compare repeats item by item."""
-    latency: LatencyFigures | None = None
+    latency: LatencyDetails | None = None
     """None for a run without calls."""
     confusions: list[ConfusionFigure] = field(default_factory=list)
     """What was taken for something else, most frequent first, the first ten."""
+    failing_cells: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
+    """By slice (`variant.x`; "" is the whole run) and condition over repeats that the suite's criteria name, the first
+    few cells that fail it, in words: `03-hard [boxes]: 1 of 3`."""
     failure_causes: list[FailureCause] = field(default_factory=list)
     """Why calls of the system under test failed: kind, code and message with counts, most frequent first."""
-    why_inconclusive: dict[str, int] = field(default_factory=dict)
-    """Why samples are inconclusive, as sentences that name who failed, most frequent first."""
+    scorer_errors: dict[str, int] = field(default_factory=dict, metadata={"hidden": True})
+    """Why scorers, or the judge's own code, broke, with the number of samples, in the order of the plan."""
     samples: ListedSamples = field(default_factory=ListedSamples, metadata={"hidden": True})
     """The samples that reports list, by position."""
-    repeated: dict[str, dict[str, Repeated]] = field(default_factory=dict)
-    """By slice (`variant.x`; "" is the whole run), what came of every condition over repeats that the suite's criteria
-    name, by its text."""
 
     @property
     def overall(self) -> Slice:
@@ -269,7 +228,28 @@ class Summary:
         return f"{calls}; {counted(failed, 'first attempt')} failed{f' ({kinds})' if kinds else ''}"
 
     @property
+    def why_inconclusive(self) -> dict[str, int]:
+        """Why samples are inconclusive, as sentences that name who failed, most frequent first."""
+        reasons = Counter(self.judge.why_failed if self.judge is not None else {})
+        reasons.update({f"target: {cause}": cause.count for cause in self.failure_causes})
+        reasons.update(self.scorer_errors)
+        return dict(reasons.most_common())
+
+    @property
     def n_scorer_errors(self) -> int:
         """Samples on which a scorer, or the judge's own code, broke: those without a reading that no judge refused."""
-        refused = sum(self.judge.why_failed.values()) if self.judge is not None else 0
-        return self.overall.outcomes.get(Outcome.JUDGE_FAILED, 0) - refused
+        return self.overall.outcomes.get(Outcome.JUDGE_FAILED, 0) - self.overall.count("judge.texts.failed")
+
+    @property
+    def judge_is_checked(self) -> bool:
+        """Whether enough texts of a random sample have labels."""
+        return self._is_labelled and not (self.judge_check and self.judge_check.not_random)
+
+    @property
+    def labels_are_chosen(self) -> bool:
+        """Whether enough texts have labels, but not those of a random sample."""
+        return self._is_labelled and not self.judge_is_checked
+
+    @property
+    def _is_labelled(self) -> bool:
+        return self.overall.count("labels.texts") >= FEWEST_LABELS

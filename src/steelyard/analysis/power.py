@@ -18,7 +18,7 @@ from steelyard.stats.power import (
     Design,
     Needed,
     PowerFigures,
-    Spread,
+    VarianceComponents,
     cases_needed,
     designs,
     repeats_needed,
@@ -77,7 +77,7 @@ def run_spread(columns: Columns, table: Table, *, rate: bool) -> RunSpread:
     )
 
 
-def spread_of(runs: Sequence[RunSpread]) -> Spread:
+def spread_of(runs: Sequence[RunSpread]) -> VarianceComponents:
     """The parts of the variance over runs of one suite, newest first; there must be one with two cases."""
     newest = runs[0]
     df = sum(run.df for run in runs)
@@ -89,7 +89,7 @@ def spread_of(runs: Sequence[RunSpread]) -> Spread:
     response = None if change is None or within is None else max(0.0, change - within * noise)
     mean = float(newest.means.mean())
     of_means = float(newest.means.var(ddof=1))
-    return Spread(
+    return VarianceComponents(
         n_runs=len(runs),
         n_pairs=len(changes),
         n_cases=newest.n_cases,
@@ -166,7 +166,7 @@ def recorded_power(
     )
 
 
-def _needed(spread: Spread, detect: float, *, rate: bool) -> tuple[Needed, ...]:
+def _needed(spread: VarianceComponents, detect: float, *, rate: bool) -> tuple[Needed, ...]:
     repeats = sorted({*REPEATS, spread.repeats}) if spread.within is not None else [spread.repeats]
     return tuple(Needed(repeat, cases_needed(spread, repeat, detect, rate=rate)) for repeat in repeats)
 

@@ -1,15 +1,13 @@
-"""Checks over the repeats of a case."""
+"""Checks, and conditions that criteria name, over the repeats of a case."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from steelyard.analysis.model import Repeated
 from steelyard.frozen import frozen
 from steelyard.metrics.cells import (
     CASE_FAILED,
@@ -17,21 +15,21 @@ from steelyard.metrics.cells import (
     FAILED,
     NOT_RUN,
     CellGroups,
-    Cells,
     Counted,
     declared_check,
     effective_states,
 )
-from steelyard.metrics.expressions import RepeatsRule, parse_repeats
+from steelyard.metrics.expressions import RepeatsRule
 from steelyard.metrics.kinds import Aggregate
 from steelyard.metrics.registry import Contribute, Contributions, Level, Metric, Names, register
 from steelyard.metrics.run_data import RunData
 from steelyard.metrics.table import FORMAT, Table
-from steelyard.stats.arrays import Array, add_at, distinct, pieces
-from steelyard.stats.groups import Groups
+from steelyard.stats.arrays import Array, add_at, pieces
 from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Checks, Columns
-from steelyard.suite.models import ExpectDescription, RequiredRepeats, SuiteModel
+from steelyard.store.figures import SliceKey
+from steelyard.suite.case import cell_name
+from steelyard.suite.models import ExpectDescription, RequiredRepeats
 
 # What came of the expectations of a run: check by check, case by case, over repeats.
 
@@ -87,50 +85,15 @@ class CellChecks:
 
 
 @frozen
-class CheckFigure:
-    """One declared check over all cases it applies to."""
+class CheckDetails:
+    """What is listed of a run's expectations, cell by cell (a case under a variant); their numbers are figures of the
+    run: `cases.count.passed`, `checks.passed`, `check.<name>.cells.failed`."""
 
-    name: str
-    cells_passed: int
-    cells_failed: int
-    undecided: int
-    passed: int
-    """Answers in which it passed; with `failed` and `not_run`, every planned answer it applies to."""
-    failed: int
-    not_run: int
-
-
-@frozen
-class ChecksFigures:
-    """What came of a run's expectations. A cell is a case under a variant."""
-
-    cells_passed: int
-    cells_failed: int
-    cells_undecided: int
-    checks_passed: int
-    """Over all cells; with `checks_broken` and `checks_undecided`, every check of every planned cell. A cell of which
-    nothing is known counts as one undecided check."""
-    checks_failed: int
-    checks_undecided: int
-    cells_rate: Estimate
-    """Share of all planned cells that pass, under all rules; undecided ones do not, and are missing: `n` is the
-    others."""
-    checks_rate: Estimate
-    """Share of all checks of all cells that hold, undecided ones as above."""
-    by_check: tuple[CheckFigure, ...]
-    """In the order of the suite, each value that was looked for on its own line; at most `MOST_CELLS` lines, those that
-    failed in most cells."""
-    by_declared: tuple[CheckFigure, ...] = field(default=(), metadata={"hidden": True})
-    """Each declared check over all values that were looked for, in the order of the suite."""
-    passed: dict[str, Estimate] = field(default_factory=dict)
-    """By declared check, the share of its checks over all cells that hold, whatever values they look for."""
-    all_of: dict[int, Estimate] = field(default_factory=dict)
-    """By k, the chance that every check passes in k repeats of a case: pass^k by the checks alone."""
+    by_check: tuple[str, ...]
+    """The names of checks in the order of the suite, each value that was looked for apart; at most `MOST_CELLS`, those
+    that failed in most cells."""
     cells: tuple[CellChecks, ...] = ()
     """At most `MOST_CELLS` in the order of the cases, those that failed first among them."""
-    n_cells: int = 0
-    cells_unknown: int = 0
-    """Cells of which nothing is known, not even how many checks they have."""
 
 
 MOST_CELLS = 1_000
@@ -231,31 +194,19 @@ def _message(state: int) -> bool | None:
     return None if state < 0 else state == CASE_PASSED
 
 
-# What came of a run's expectations over repeats: counts, the table of checks and the first cells one by one.
+# What is listed of a run's expectations: the names of its checks and the first cells one by one.
 
 
-def checks_figures(data: RunData, run: Mapping[str, Estimate]) -> ChecksFigures | None:
-    """The figures of a run whose metrics over cells are `run`; None for a suite without expectations.
+def check_details(data: RunData) -> CheckDetails | None:
+    """The checks and cells of a run; None for a suite without expectations.
 
-    Checks of inconclusive samples, and of planned ones that are missing, did not run. A cell of which nothing came
-    counts as undecided, and as one undecided check.
+    Checks of inconclusive samples, and of planned ones that are missing, did not run.
     """
     count, checks = data.counted, data.checks
     if count is None or checks is None:
         return None
-    cells = data.cells
-    return ChecksFigures(
-        **{
-            field: int(item.values(data, count).sum()) + _in_absent(item, cells) for field, item in _CELL_COUNTS.items()
-        },
-        cells_rate=run["cases.passed"],
-        checks_rate=run["checks.passed"],
-        by_check=_by_check(data, count),
-        by_declared=_by_declared(data, count),
-        passed={name: run[f"check.{name}.passed"] for name in count.declared},
-        all_of={k: run[f"checks.pass_all.{k}"] for k in data.checks_pass_all},
-        cells=(*listed_cells(checks, data.columns, data.table.conclusive, count, cells), *_uncalled_cells(data, count)),
-    )
+    cells = listed_cells(checks, data.columns, data.table.conclusive, count, data.cells)
+    return CheckDetails(tuple(data.once(_by_check)), (*cells, *_uncalled_cells(data, count)))
 
 
 def _uncalled_cells(data: RunData, count: Counted) -> Iterator[CellChecks]:
@@ -280,47 +231,44 @@ def _uncalled_cells(data: RunData, count: Counted) -> Iterator[CellChecks]:
         yield CellChecks(cell.case_id, cell.variant, tuple(checks), None, 0, 0, None, cell.about)
 
 
-def _in_absent(item: _Count, cells: CellGroups) -> int:
-    """What cells that were planned and of which nothing came bring to a count."""
-    if not item.planned:
-        return 0
-    return cells.absent if item.in_absent is None else int(item.in_absent(cells))
+CheckCounts = dict[str, int]
+"""The counts of one check by the end of their names: `cells.passed`."""
 
 
-def _by_check(data: RunData, count: Counted) -> tuple[CheckFigure, ...]:
+def _by_check(data: RunData) -> dict[str, CheckCounts]:
     """The names that failed in most cells, in the order in which the suite declares their check, then as they came."""
+    count = data.checked
     asked = [check.name for cell in data.cells.uncalled for check in cell.checks]
     names = list(dict.fromkeys([*count.names, *asked]))
-    items = _check_figures(data, count, count.name, names, Counter(asked))
+    counts = _counts_by_name(data, count.name, names, Counter(asked))
     order = {name: place for place, name in enumerate(count.declared)}
     base = [order.get(declared_check(name, order), len(order)) for name in names]
-    chosen = ranked_first(np.array([-item.cells_failed for item in items]))
-    return tuple(items[i] for i in sorted(chosen.tolist(), key=lambda code: (base[code], code)))
+    chosen = ranked_first(np.array([-counts[name]["cells.failed"] for name in names]))
+    return {names[i]: counts[names[i]] for i in sorted(chosen.tolist(), key=lambda code: (base[code], code))}
 
 
-def _by_declared(data: RunData, count: Counted) -> tuple[CheckFigure, ...]:
+def _counted_checks(data: RunData) -> dict[str, CheckCounts]:
+    """By name, the checks that are counted: those that are declared, with all values that they look for, and each value
+    of those that failed in most cells."""
+    count = data.counted
+    if count is None:
+        return {}
     asked = Counter(declared_check(check.name, count.declared) for cell in data.cells.uncalled for check in cell.checks)
-    return _check_figures(data, count, count.base[count.name], count.declared, asked)
+    return data.once(_by_check) | _counts_by_name(data, count.base[count.name], count.declared, asked)
 
 
-def _check_figures(
-    data: RunData, count: Counted, of: Array, names: Sequence[str], uncalled: Mapping[str, int]
-) -> tuple[CheckFigure, ...]:
+def _counts_by_name(
+    data: RunData, of: Array, names: Sequence[str], uncalled: Mapping[str, int]
+) -> dict[str, CheckCounts]:
     """What became of the checks of cells by name; `of` is the place of each one's name, `uncalled` tells how many cells
     that were never called have it."""
+    in_uncalled = {"cells.undecided": 1, "answers.not_run": data.cells.repeats}
     sums = {
-        field: np.bincount(of, item.values(data, count), minlength=len(names))
-        + [_in_uncalled(field, uncalled.get(name, 0), data.cells) for name in names]
-        for field, item in _CHECK_COUNTS.items()
+        item.name: np.bincount(of, item.values(data, data.checked), minlength=len(names))
+        + [uncalled.get(name, 0) * in_uncalled.get(item.name, 0) for name in names]
+        for item in _CHECK_COUNTS
     }
-    return tuple(
-        CheckFigure(name, **{field: round(item[i]) for field, item in sums.items()}) for i, name in enumerate(names)
-    )
-
-
-def _in_uncalled(field: str, n: int, cells: CellGroups) -> int:
-    """What a check of `n` cells that were never called brings to a count of its figures."""
-    return n * {"undecided": 1, "not_run": cells.repeats}.get(field, 0)
+    return {name: {which: round(item[i]) for which, item in sums.items()} for i, name in enumerate(names)}
 
 
 _RAN = {"passed": "passed", "failed": "failed", "not_run": "did not run"}
@@ -329,14 +277,13 @@ _STATES = {"passed": CASE_PASSED, "failed": CASE_FAILED, "undecided": -1}
 
 @frozen
 class _Count:
-    """A count over cells, or over the checks of cells: what every row brings, or a mark for those that bring 1; of
-    `planned` cells, those that are missing bring 1 each, or together what `in_absent` gives."""
+    """A count over cells, or over the checks of cells: what every row brings, or a mark for those that bring 1; planned
+    cells that are missing bring together what `in_absent` gives."""
 
     name: str
     formula: str
     values: Callable[[RunData, Counted], Array]
-    planned: bool = False
-    in_absent: Callable[[CellGroups], float] | None = None
+    in_absent: Callable[[CellGroups], float] = lambda _: 0
 
 
 def _unknown(_: RunData, count: Counted) -> Array:
@@ -350,48 +297,46 @@ def _checks_in(code: int) -> Callable[[RunData, Counted], Array]:
     return values
 
 
-def _in_state(state: str, code: int) -> Iterator[tuple[str, _Count]]:
+def _in_state(state: str, code: int) -> Iterator[_Count]:
     """Cells, and checks of cells, in one state."""
     formula = f"cells that are {state}: passed when every check and the pass rule are, failed when one of them is"
-    yield f"cells_{state}", _Count(f"cases.count.{state}", formula, lambda _, count: count.state == code, code < 0)
+    open_ = code < 0
+    yield _Count(
+        f"cases.count.{state}", formula, lambda _, count: count.state == code, lambda cells: cells.absent * open_
+    )
     formula = f"checks of cells that are {state}; a cell of which no check is known is one undecided check"
-    yield (
-        f"checks_{state}",
-        _Count(
-            f"checks.count.{state}",
-            formula,
-            _checks_in(code),
-            code < 0,
-            lambda cells: cells.checks_in_absent().sum(),
-        ),
+    yield _Count(
+        f"checks.count.{state}", formula, _checks_in(code), lambda cells: cells.checks_in_absent().sum() * open_
     )
 
 
-def _of_every_check() -> Iterator[tuple[str, _Count]]:
+def _of_every_check() -> Iterator[_Count]:
     for state, code in _STATES.items():
-        field, formula = f"{'' if code < 0 else 'cells_'}{state}", f"cells in which the check is {state}"
-        yield field, _Count(f"cells.{state}", formula, lambda _, count, code=code: count.holds == code)  # type: ignore[misc]
+        formula = f"cells in which the check is {state}"
+        yield _Count(f"cells.{state}", formula, lambda _, count, code=code: count.holds == code)  # type: ignore[misc]
     for state, word in _RAN.items():
         formula = f"planned answers of its cells in which it {word}"
-        yield state, _Count(f"answers.{state}", formula, lambda _, count, state=state: getattr(count, state))  # type: ignore[misc]
+        yield _Count(f"answers.{state}", formula, lambda _, count, state=state: getattr(count, state))  # type: ignore[misc]
 
 
-_CELL_COUNTS = {
-    **{field: item for state, code in _STATES.items() for field, item in _in_state(state, code)},
-    "n_cells": _Count(
-        "cases.count.all", "stored cells + cells that are missing", lambda data, _: np.ones(data.cells.n), True
+_CELL_COUNTS = (
+    *(item for state, code in _STATES.items() for item in _in_state(state, code)),
+    _Count(
+        "cases.count.all",
+        "stored cells + cells that are missing",
+        lambda data, _: np.ones(data.cells.n),
+        lambda cells: cells.absent,
     ),
-    "cells_unknown": _Count(
+    _Count(
         "cases.count.unknown",
         "cells of which no check is known",
         _unknown,
-        True,
         lambda cells: cells.absent - len(cells.uncalled),
     ),
-}
-"""By the name of its field, the counts over cells."""
-_CHECK_COUNTS = dict(_of_every_check())
-"""By the name of its field, the counts of one check."""
+)
+"""The counts over cells."""
+_CHECK_COUNTS = tuple(_of_every_check())
+"""The counts of one check."""
 _CELLS = (
     "a cell is a case under a variant; a check passes over its repeats as `required_repeats` says; a repeat that"
     " failed, could not be read or is missing did not run the check; of a check that a sample has twice, the worse"
@@ -441,30 +386,21 @@ def _counted_cells(item: _Count) -> Contribute:
     """What every cell brings, and what a planned one does that is missing."""
 
     def contributions(data: RunData, _: Names) -> Contributions:
-        each = _in_absent(item, data.cells) / data.cells.absent if data.cells.absent else 0.0
+        absent = data.cells.absent
+        each = item.in_absent(data.cells) / absent if absent else 0.0
         return Contributions(item.values(data, data.checked).astype(float), absent=each)
 
     return contributions
 
 
-def _check_figures_of(data: RunData) -> dict[str, CheckFigure]:
-    """By name, the checks that are counted: those that are declared, with all values that they look for, and each value
-    of those that failed in most cells."""
-    if data.counted is None:
-        return {}
-    lines = (*_by_check(data, data.counted), *_by_declared(data, data.counted))
-    return {line.name: line for line in lines}
-
-
 def _check_names(data: RunData) -> list[Names]:
-    return [(name,) for name in data.once(_check_figures_of)]
+    return [(name,) for name in data.once(_counted_checks)]
 
 
-def _check_count(field: str) -> Callable[[RunData, Names], Estimate]:
+def _check_count(which: str) -> Callable[[RunData, Names], Estimate]:
     def figure(data: RunData, names: Names) -> Estimate:
-        line = data.once(_check_figures_of)[names[0]]
-        n = line.cells_passed + line.cells_failed + line.undecided
-        return Estimate(float(getattr(line, field)), n)
+        counts = data.once(_counted_checks)[names[0]]
+        return Estimate(float(counts[which]), sum(counts[f"cells.{state}"] for state in _STATES))
 
     return figure
 
@@ -558,7 +494,7 @@ def _names_of_values(data: RunData) -> Iterator[Names]:
             yield data.table.case_ids[case], data.checks.names[name], str(place + 1)
 
 
-for _item in _CELL_COUNTS.values():
+for _item in _CELL_COUNTS:
     register(
         of_cells(
             _item.name,
@@ -569,14 +505,14 @@ for _item in _CELL_COUNTS.values():
             stands_on="planned cases and variants",
         )
     )
-for _field, _item in _CHECK_COUNTS.items():
+for _item in _CHECK_COUNTS:
     register(
         of_cells(
             f"check.<name>.{_item.name}",
             _item.formula,
             _CELLS,
             _of_check(_item),
-            figure=_check_count(_field),
+            figure=_check_count(_item.name),
             all_names=_check_names,
             stands_on="cases and variants that have the check",
         )
@@ -604,9 +540,11 @@ register(
 )
 
 
+# Conditions over repeats that the suite's criteria name: `score >= 40 % in >= 2 of 3 repeats`.
+
 MOST_FAILING = 5
 _UNDECIDED, _PASSED, _FAILED = range(3)
-STATES = {"undecided": _UNDECIDED, "passed": _PASSED, "failed": _FAILED}
+_CELL_STATES = {"undecided": _UNDECIDED, "passed": _PASSED, "failed": _FAILED}
 _COMPARE = {
     ">=": np.greater_equal,
     "<=": np.less_equal,
@@ -617,94 +555,44 @@ _COMPARE = {
 }
 
 
-@frozen
-class _Counted:
-    """A rule with, for each cell, how many repeats could be looked at, in how many of them it passed, and how many were
-    planned."""
+class _Condition:
+    """A condition over repeats in every cell of a run, with how many of its repeats could be looked at and in how many
+    of these it holds."""
 
-    rule: RepeatsRule
-    runs: Array
-    passed: Array
-    planned: Array
-
-    def states(self) -> Array:
-        """What holds, or does not, whatever came of the repeats that could not be looked at; with fewer than the rule
-        asks for it does not hold yet, but may not hold any more."""
-        planned = np.maximum(self.planned, self.rule.of)
+    def __init__(self, data: RunData, rule: RepeatsRule) -> None:
+        looked_at, holds = _samples(data.of_repeats, rule)
+        self._runs, self._passed = (data.cells.count_of(mask) for mask in (looked_at, looked_at & holds))
+        planned = np.maximum(data.cells.planned_repeats, rule.of)
         # passed / planned >= at_least / of, without a division.
-        needed = planned * self.rule.at_least
-        holds = (self.passed * self.rule.of >= needed) & (self.runs >= self.rule.of)
-        could_hold = (self.passed + planned - self.runs) * self.rule.of >= needed
-        return np.where(holds, _PASSED, np.where(could_hold, _UNDECIDED, _FAILED))
+        needed = planned * rule.at_least
+        passes = (self._passed * rule.of >= needed) & (self._runs >= rule.of)
+        could_pass = (self._passed + planned - self._runs) * rule.of >= needed
+        self.states: Array = np.where(passes, _PASSED, np.where(could_pass, _UNDECIDED, _FAILED))
+        """What passes, or does not, whatever came of the repeats that could not be looked at; with fewer than the rule
+        asks for it does not pass yet, but may not pass any more."""
+
+    def detail(self, cell: int) -> str:
+        """`1 of 3`: in how many repeats it holds."""
+        return f"{self._passed[cell]} of {self._runs[cell]}"
 
 
-class Repeats:
-    """The rules over repeats that a suite's criteria name, looked at in every cell of a run."""
-
-    def __init__(self, table: Table, suite: SuiteModel) -> None:
-        self._counted: list[_Counted] = []
-        rules = repeat_rules(suite)
-        if not rules:
-            return
-        self._cells = Cells(table, suite)
-        self._planned = (suite.n_planned or 0) // max(1, suite.repeats)
-        self._n_variants = max(1, len(suite.variants))
-        present = self._cells.count(np.ones(table.n, dtype=bool))
-        for rule in rules:
-            looked_at, holds = _samples(table, rule)
-            counts = (self._cells.count(looked_at), self._cells.count(looked_at & holds))
-            self._counted.append(_Counted(rule, *counts, np.maximum(present, suite.repeats)))
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether no criterion names a rule over repeats."""
-        return not self._counted
-
-    def of(self, factor: str, groups: Groups) -> list[dict[str, Repeated]]:
-        """For each group, what came of every rule, by its text."""
-        if not self._counted:
-            return [{} for _ in groups.names]
-        size, (cell, group, unseen) = len(groups), self._by_group(factor, groups)
-        repeateds: list[dict[str, Repeated]] = [{} for _ in groups.names]
-        for counted in self._counted:
-            states = counted.states()[cell]
-            counts = np.bincount(group * 3 + states, minlength=size * 3).reshape(size, 3)
-            failed = states == _FAILED
-            for g in range(size):
-                repeateds[g][counted.rule.text] = Repeated(
-                    passed=int(counts[g, _PASSED]),
-                    failed=int(counts[g, _FAILED]),
-                    undecided=int(counts[g, _UNDECIDED] + unseen[g]),
-                    failing=self._words(counted, cell[failed & (group == g)][:MOST_FAILING].tolist()),
-                )
-        return repeateds
-
-    def _by_group(self, factor: str, groups: Groups) -> tuple[Array, Array, Array]:
-        """Every cell of every group, the group, and of each group how many cells were planned and are missing."""
-        size = len(groups)
-        pair, _ = distinct(groups.of(self._cells.of_sample).astype(int) * size + groups.group)
-        cell, group = pair // size, pair % size
-        return cell, group, np.maximum(0, self._expected(factor) - np.bincount(group, minlength=size))
-
-    def _expected(self, factor: str) -> int:
-        """How many cells each group was planned to have, where the plan says it: every variant asks for every case."""
-        if factor == "":
-            return self._planned
-        return self._planned // self._n_variants if factor == "variant" else 0
-
-    def _words(self, counted: _Counted, cells: Iterable[int]) -> tuple[str, ...]:
-        return tuple(f"{self._cells.name(cell)}: {counted.passed[cell]} of {counted.runs[cell]}" for cell in cells)
+def _conditions(data: RunData) -> dict[str, _Condition]:
+    """By their text."""
+    return {rule.text: _Condition(data, rule) for rule in data.repeat_rules}
 
 
-def repeat_rules(suite: SuiteModel) -> list[RepeatsRule]:
-    """The different rules over repeats among the suite's criteria."""
-    results = {}
-    for criterion in suite.criteria:
-        for text in (criterion.passes, criterion.fails):
-            rule = parse_repeats(text) if text else None
-            if rule is not None:
-                results[rule.text] = rule
-    return list(results.values())
+def failing_cells(data: RunData) -> dict[str, dict[str, tuple[str, ...]]]:
+    """By slice (`variant.x`; "" is the whole run) and condition over repeats, the first few cells that fail it, in
+    words: `03-hard [boxes]: 1 of 3`."""
+    results: dict[str, dict[str, tuple[str, ...]]] = {}
+    for text, condition in data.once(_conditions).items():
+        for factor, groups in data.cells.groups.items():
+            for g, name in enumerate(groups.names):
+                cells = groups.samples_where(g, condition.states == _FAILED)[:MOST_FAILING].tolist()
+                named = tuple(f"{cell_name(*data.cells.name(cell))}: {condition.detail(cell)}" for cell in cells)
+                if named:
+                    results.setdefault(SliceKey(factor, name).text, {})[text] = named
+    return results
 
 
 def _samples(table: Table, rule: RepeatsRule) -> tuple[Array, Array]:
@@ -733,34 +621,16 @@ def _findings(table: Table, code: str) -> Array:
     return result
 
 
-class _States:
-    """By cell and rule, whether it passes over the repeats of the cell (`STATES`), and the cell in words."""
-
-    def __init__(self, data: RunData) -> None:
-        self.cells, self._counted = data.cells, {}
-        for rule in repeat_rules(data.suite):
-            looked_at, holds = _samples(data.of_repeats, rule)
-            counts = (self.cells.count_of(looked_at), self.cells.count_of(looked_at & holds))
-            self._counted[rule.text] = _Counted(rule, *counts, self.cells.planned_repeats)
-
-    def of(self, text: str) -> Array:
-        return self._counted[text].states()
-
-    def detail(self, text: str) -> Callable[[int], str]:
-        counted = self._counted[text]
-        return lambda cell: f"{counted.passed[cell]} of {counted.runs[cell]}"
-
-
-def _criterion_in_state(state: str) -> Contribute:
+def _cells_in_state(state: str) -> Contribute:
     """The cells in one state or, for `share`, all that could be decided."""
 
     def contributions(data: RunData, names: Names) -> Contributions:
-        of_rules = data.once(_States)
-        states, detail = of_rules.of(names[0]), of_rules.detail(names[0])
+        condition = data.once(_conditions)[names[0]]
         if state == "share":
-            values = np.where(states == _UNDECIDED, np.nan, states == _PASSED)
-            return Contributions(values, excluded=(("undecided", None),), detail=detail)
-        return Contributions((states == STATES[state]).astype(float), absent=float(state == "undecided"), detail=detail)
+            values = np.where(condition.states == _UNDECIDED, np.nan, condition.states == _PASSED)
+            return Contributions(values, excluded=(("undecided", None),), detail=condition.detail)
+        values = (condition.states == _CELL_STATES[state]).astype(float)
+        return Contributions(values, absent=float(state == "undecided"), detail=condition.detail)
 
     return contributions
 
@@ -770,17 +640,16 @@ _HOW = (
     " many of them as the rule asks for, and is undecided while the others could change it"
 )
 _OF_RULE: dict[str, Any] = {
-    "listed": True,
     "sliced": True,
-    "all_names": lambda data: [(rule.text,) for rule in repeat_rules(data.suite)],
+    "all_names": lambda data: [(rule.text,) for rule in data.repeat_rules],
 }
-for _state in STATES:
+for _state in _CELL_STATES:
     register(
         of_cells(
             f"repeated.<rule>.{_state}",
             f"cells in which the condition over repeats {'is undecided' if _state == 'undecided' else _state}",
             _HOW,
-            _criterion_in_state(_state),
+            _cells_in_state(_state),
             **_OF_RULE,
             stands_on="cases and variants",
         )
@@ -790,7 +659,7 @@ register(
         "repeated.<rule>.share",
         "cells in which it passes / cells that could be decided",
         _HOW,
-        _criterion_in_state("share"),
+        _cells_in_state("share"),
         Aggregate.MEAN,
         **_OF_RULE,
         unit="share",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from typing import Any
 
@@ -36,39 +36,15 @@ class FlakyCell:
     """Repeats that passed or did not; those that are inconclusive or missing say nothing."""
 
 
-@frozen
-class PassFigures:
-    """How the repeats of a case pass, over all cases."""
-
-    all_of: dict[int, Estimate]
-    """pass^k by k: the chance that k repeats of a case all pass, mean over all planned cells."""
-    flaky: Estimate
-    """Share of the planned cells in which some repeats pass and others do not."""
-    cells: tuple[FlakyCell, ...] = ()
-    """Those that are flaky, the one that passes least often first, at most `MOST_CELLS`."""
-    n_flaky: int = 0
-    """How many are flaky."""
-    bounds: dict[str, tuple[float, float]] = field(default_factory=dict)
-    """By k, and of `flaky`: what it would be if all repeats that are missing failed, or all passed, the lower value
-    first; none of what they cannot change."""
-
-
-def pass_figures(data: RunData, run: Mapping[str, Estimate], repeats: PassedRepeats) -> PassFigures:
-    """The figures of a run whose metrics over cells are `run`; `repeats` are those of each cell that passed."""
+def flaky_cells(repeats: PassedRepeats, cells: CellGroups) -> list[FlakyCell]:
+    """The cases that pass in some repeats and not in others, the one that passes least often first, at most
+    `MOST_CELLS`; `cases.count.flaky` counts all of them."""
     passed, decided = repeats.passed, repeats.decided
     flaky = np.flatnonzero((passed > 0) & (passed < decided))
     share = passed[flaky] / decided[flaky]
     chosen = ranked_first(share)
     ranked = flaky[chosen[np.argsort(share[chosen], kind="stable")]].tolist()
-    all_of = {k: run[f"pass_all.{k}"] for k in data.pass_all}
-    named = {**{str(k): item for k, item in all_of.items()}, "flaky": run["flaky_rate"]}
-    return PassFigures(
-        all_of=all_of,
-        flaky=run["flaky_rate"],
-        cells=tuple(FlakyCell(*data.cells.name(cell), int(passed[cell]), int(decided[cell])) for cell in ranked),
-        n_flaky=len(flaky),
-        bounds={name: item.possible.ends for name, item in named.items() if item.possible is not None},
-    )
+    return [FlakyCell(*cells.name(cell), int(passed[cell]), int(decided[cell])) for cell in ranked]
 
 
 BANDS = {
@@ -109,7 +85,7 @@ class CellStability:
 
 
 @frozen
-class StabilityFigures:
+class StabilityDetails:
     """How alike repeats are, case by case; `stability.*` says it of all cases together."""
 
     key: str
@@ -141,12 +117,12 @@ class StabilityFigures:
         return [f"{name} {percent(value)}{where}" for part in messages for value, name, where in sorted(part)]
 
 
-def stability_figures(data: RunData) -> StabilityFigures | None:
-    """How alike the repeats of a run are; None for a suite that compares nothing."""
+def stability_details(data: RunData) -> StabilityDetails | None:
+    """How alike the repeats of single cases are; None for a suite that compares nothing."""
     seen, rules, cells = data.stability, data.suite.stability, data.cells
     if seen is None or rules is None:
         return None
-    return StabilityFigures(rules.key, dict(rules.fields), _listed(data.once(_chosen), seen, cells))
+    return StabilityDetails(rules.key, dict(rules.fields), _listed(data.once(_chosen), seen, cells))
 
 
 def _chosen(data: RunData) -> Array:
@@ -285,8 +261,6 @@ register(
     )
 )
 for _name, _which, _about in (
-    ("passes.clean", "passed", "repeats of one case that passed"),
-    ("passes.decided", "decided", "repeats of one case that passed or did not"),
     ("clean", "passed", "repeats of one case that passed, under all rules"),
     ("decided", "decided", "repeats of one case that passed or failed"),
 ):

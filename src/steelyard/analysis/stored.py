@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from steelyard.errors import StoreError
 from steelyard.loading.own_metrics import load_metrics
 from steelyard.metrics.figures import PLANNED, Figures
-from steelyard.metrics.registry import CORRECTED, FAMILIES, metrics
+from steelyard.metrics.registry import FAMILIES, OF_LABELS, metrics
 from steelyard.records import RunHeader, RunState
 from steelyard.store.figures import StoredSummary
 from steelyard.suite.case import digest
@@ -65,7 +65,7 @@ def figures_of(
     wanted = None if names is None else {PLANNED, *names}
     stored = store.figures([header.id for header in headers], wanted, factors)
     results = {run_id: Figures(rows) for run_id, rows in stored.items()}
-    with_labels = names is None or CORRECTED in names
+    with_labels = names is None or any(name.startswith(OF_LABELS) for name in names)
     bases = store.summary_bases(list(stored)) if with_labels else {}
     for header in headers:
         if header.state is RunState.RUNNING:
@@ -144,8 +144,8 @@ def _know_every_part() -> None:
     codec.KNOWN.update(
         ConfidenceTexts=calibration.ConfidenceTexts,
         ConfusionFigure=findings.ConfusionFigure,
-        LatencyFigures=latency.LatencyFigures,
-        ChecksFigures=repeats.ChecksFigures,
-        PassFigures=stability.PassFigures,
-        StabilityFigures=stability.StabilityFigures,
+        LatencyDetails=latency.LatencyDetails,
+        CheckDetails=repeats.CheckDetails,
+        FlakyCell=stability.FlakyCell,
+        StabilityDetails=stability.StabilityDetails,
     )

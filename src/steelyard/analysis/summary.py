@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,12 +11,12 @@ import numpy as np
 
 from steelyard.analysis.findings import top_confusions
 from steelyard.analysis.fixes import find_priorities, found_codes
-from steelyard.analysis.latency import bottleneck, latency_figures
+from steelyard.analysis.latency import bottleneck, latency_details
 from steelyard.analysis.listed_samples import ListedSamples, listed_samples
-from steelyard.analysis.model import BestVariant, Repeated, ReusedAnswers, Summary
+from steelyard.analysis.model import BestVariant, ReusedAnswers, Summary
 from steelyard.analysis.patterns import find_patterns
-from steelyard.analysis.repeats import Repeats, checks_figures
-from steelyard.failures import FailureCause, causes_of, failure_reason
+from steelyard.analysis.repeats import check_details, failing_cells
+from steelyard.failures import causes_of, failure_reason
 from steelyard.loading.own_metrics import load_metrics
 from steelyard.metrics.figures import run_figures
 from steelyard.metrics.own import with_values
@@ -26,11 +26,8 @@ from steelyard.metrics.stability import Placed
 from steelyard.metrics.table import Table, clusters_in_words
 from steelyard.records import RunHeader
 from steelyard.stats.arrays import Array
-from steelyard.stats.groups import Groups
-from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Checks, ClaimColumns, Columns, JudgedSample, Store
 from steelyard.store.contents import Contents
-from steelyard.store.figures import SliceKey
 from steelyard.store.headers import answers_from
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.values import load_in_words
@@ -38,8 +35,8 @@ from steelyard.suite.values import load_in_words
 if TYPE_CHECKING:
     from steelyard.analysis.calibration import ConfidenceTexts
     from steelyard.analysis.judge.corrected import LabelColumns, RunLabels
-    from steelyard.analysis.model import JudgeFigures
-    from steelyard.analysis.stability import PassFigures, StabilityFigures
+    from steelyard.analysis.model import JudgeDetails
+    from steelyard.analysis.stability import FlakyCell, StabilityDetails
 
 L = TypeVar("L", Columns, Checks)
 
@@ -68,8 +65,7 @@ def summarise(
     data.labels = None if by_labels is None else by_labels.column()
     data.judged = None if judgements is None or suite.judge is None else lambda: judgements
     data.case_labels = None if labels is None else labels.by_case
-    table, groups = data.table, data.groups
-    repeats = Repeats(table.of_repeats(), suite)
+    table = data.table
     figures = run_figures(data)
     overall = figures.slice()
     return Summary(
@@ -81,16 +77,16 @@ def summarise(
         codes=found_codes(data, overall),
         best_variant=_best_variant(data),
         repeats=int(columns.repeat.max()) + 1 - int(columns.repeat.min()) if columns.n else 1,
-        method=_method(table, clustered=any(group.clustered for group in groups.values())),
+        method=_method(table, clustered=any(group.clustered for group in data.groups.values())),
         judge=_judge(data),
         judge_check=None if by_labels is None else by_labels.check(),
         confidence=_confidence(data),
-        checks=checks_figures(data, overall),
-        passes=_passes(data, overall),
+        checks=check_details(data),
+        flaky_cells=_flaky_cells(data),
         stability=_stability(data),
-        latency=None if load is None else latency_figures(table, overall, suite, load),
+        latency=None if load is None else latency_details(table, suite, load),
         confusions=[] if contents is None else top_confusions(table, suite, contents()),
-        repeated={} if repeats.is_empty else _repeated(repeats, groups),
+        failing_cells=failing_cells(data),
         samples=ListedSamples() if load is None else listed_samples(data),
     )
 
@@ -98,12 +94,12 @@ def summarise(
 # What few runs have: what computes it is imported for them alone.
 
 
-def _judge(data: RunData) -> JudgeFigures | None:
+def _judge(data: RunData) -> JudgeDetails | None:
     if data.judged is None:
         return None
-    from steelyard.analysis.judge.figures import judge_figures
+    from steelyard.analysis.judge.details import judge_details
 
-    return judge_figures(data)
+    return judge_details(data)
 
 
 def _label_columns(labels: RunLabels, data: RunData) -> LabelColumns:
@@ -122,29 +118,20 @@ def _confidence(data: RunData) -> ConfidenceTexts | None:
     return None if figures is None else texts_of(figures)
 
 
-def _passes(data: RunData, run: Mapping[str, Estimate]) -> PassFigures | None:
+def _flaky_cells(data: RunData) -> list[FlakyCell]:
     if data.clean_repeats is None:
-        return None
-    from steelyard.analysis.stability import pass_figures
+        return []
+    from steelyard.analysis.stability import flaky_cells
 
-    return pass_figures(data, run, data.clean_repeats)
+    return flaky_cells(data.clean_repeats, data.cells)
 
 
-def _stability(data: RunData) -> StabilityFigures | None:
+def _stability(data: RunData) -> StabilityDetails | None:
     if data.stability is None:
         return None
-    from steelyard.analysis.stability import stability_figures
+    from steelyard.analysis.stability import stability_details
 
-    return stability_figures(data)
-
-
-def _repeated(repeats: Repeats, groups: Mapping[str, Groups]) -> dict[str, dict[str, Repeated]]:
-    """What came of every rule over repeats, by slice."""
-    return {
-        SliceKey(factor, name).text: by_rule
-        for factor, group in groups.items()
-        for name, by_rule in zip(group.names, repeats.of(factor, group), strict=True)
-    }
+    return stability_details(data)
 
 
 def reused_answers(table: Table) -> ReusedAnswers | None:
@@ -216,29 +203,26 @@ def summarise_stored(
     )
     if only_for_gates:
         return summary
-    causes = causes_of(store.failures(run_id)) if summary.overall.counts("failures.<kind>") else []
     summary = replace(
         summary,
         samples=summary.samples.placed(store.positions(run_id, columns.n)),
-        failure_causes=causes,
-        why_inconclusive=_why_inconclusive(store, run_id, summary, causes),
+        failure_causes=causes_of(store.failures(run_id)) if summary.overall.counts("failures.<kind>") else [],
+        scorer_errors=_scorer_errors(store, run_id) if summary.n_scorer_errors > 0 else {},
     )
     if summary.latency is None:
         return summary
     load = None if _called_elsewhere(header) else header.options.load
-    client = bottleneck(summary.latency.overall["p50"], load)
+    client = bottleneck(summary.overall["latency.p50"].value, load)
     return replace(summary, latency=replace(summary.latency, bottleneck=client))
 
 
-def _why_inconclusive(store: Store, run_id: str, summary: Summary, causes: Iterable[FailureCause]) -> dict[str, int]:
-    reasons = Counter(summary.judge.why_failed if summary.judge is not None else {})
-    reasons.update({f"target: {cause}": cause.count for cause in causes})
-    if summary.n_scorer_errors > 0:
-        first: dict[str, str] = {}
-        for message, count in store.scorer_errors(run_id):
-            key, text = failure_reason("", message)
-            reasons[first.setdefault(key, text)] += count
-    return dict(reasons.most_common())
+def _scorer_errors(store: Store, run_id: str) -> dict[str, int]:
+    """By the first message of each kind, the samples on which scorers broke so."""
+    reasons, first = Counter[str](), dict[str, str]()
+    for message, count in store.scorer_errors(run_id):
+        key, text = failure_reason("", message)
+        reasons[first.setdefault(key, text)] += count
+    return dict(reasons)
 
 
 def _names_judge(suite: SuiteModel) -> bool:

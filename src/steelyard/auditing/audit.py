@@ -39,7 +39,7 @@ from steelyard.scoring.evaluate import Evaluated
 from steelyard.suite.case import Case
 from steelyard.suite.models import EXPECT, SuiteModel
 from steelyard.suite.origins import shared_origins
-from steelyard.wording import percent
+from steelyard.wording import percent, threshold
 
 MOST_CASES = 2_000
 """A larger suite is audited on cases drawn at random, always the same; the result says so."""
@@ -298,7 +298,7 @@ def _truth_complaint(cases: list[Case], scored: list[Evaluated], limit: float) -
     listed = ", ".join(
         f"{case_id} {percent(item.score)}{_in_brackets(why_malformed(item))}" for item, case_id in worst[:5]
     )
-    return f"the truth itself must earn {limit * 100:g} % and pass; lowest: {listed}"
+    return f"the truth itself must earn {threshold(limit)} and pass; lowest: {listed}"
 
 
 def _in_brackets(reason: str) -> str:

@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from copy import copy
 from typing import Any, NoReturn, Self
 
-from steelyard.cluster.pool import Job, WorkerPool
 from steelyard.cluster.worker import Ask, Complete, LookAround, Scored
-from steelyard.engine.pool import Task
+from steelyard.cluster.worker_pool import Job, WorkerPool
 from steelyard.engine.sample import Evaluation, ScoringThread
+from steelyard.engine.scoring_processes import Task
 from steelyard.errors import TargetFailure
 from steelyard.plugins import UserCodeError
 from steelyard.records import CallResult, Sample

@@ -198,7 +198,9 @@ def _labels_of_a_part(_header: RunHeader, summary: Summary, gates: Sequence[Gate
     """Why the labels of the run give no pass rate: answers changed after labeling, or nobody sampled at random."""
     check = summary.judge_check
     if check is not None and check.not_random:
-        unchecked = "the judge is unchecked, and there is " if summary.judge is not None and check.chosen_texts else ""
+        unchecked = (
+            "the judge is unchecked, and there is " if summary.judge is not None and summary.labels_are_chosen else ""
+        )
         given = any(check.not_random in item.reason for item in gates if item.verdict is not Verdict.PASS)
         yield f"{unchecked}no pass rate by labels{'' if given else f': {check.not_random}'}"
 

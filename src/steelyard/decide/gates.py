@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
-from steelyard.analysis.model import Repeated, Summary
+from steelyard.analysis.model import Summary
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
 from steelyard.metrics.expression_checks import SuiteNames, check_gate
@@ -181,13 +181,6 @@ def named(small: Mapping[str, int]) -> str:
     return ", ".join(f"{name} (n {n})" for name, n in small.items())
 
 
-def p_text(p: float | None) -> str:
-    """`p 0.004`, `p < 0.001`."""
-    if p is None:
-        return "p unknown"
-    return "p < 0.001" if p < 0.001 else f"p {p:.3f}"
-
-
 def all_small(gate: Gate, skipped: str) -> str:
     """Why a gate that left out every slice decides nothing."""
     return f"every {gate.factor} is below the n {gate.min_n} that this gate asks for, so none is left: {skipped}"
@@ -256,7 +249,7 @@ def _judge(gate: Gate, value: Estimate, summary: Summary) -> tuple[Verdict, str]
         if gate.pattern == CORRECTED:
             from steelyard.analysis.judge.corrected import why_unknown
 
-            return Verdict.AMBIGUOUS, f"n/a: {why_unknown(summary.judge_check)}"
+            return Verdict.AMBIGUOUS, f"n/a: {why_unknown(summary)}"
         return Verdict.AMBIGUOUS, "n/a: no data" + _more_repeats(gate, summary) + _missing(value)
     if value.possible is not None and is_open(gate, value.possible):
         return Verdict.AMBIGUOUS, open_reason(gate, value, value.possible)
@@ -543,35 +536,35 @@ def _of_slices(gate: Gate, scope: Scope, *, decisive: Verdict) -> _Answer:
 
 
 def _over_repeats(rule: RepeatsRule, scope: Scope, *, enough_once: bool) -> _Answer:
-    by_rule = scope.summary.repeated.get(scope.part.key.text, {})
-    result = by_rule.get(rule.text, Repeated(0, 0, 0))
-    decided = result.passed + result.failed
-    share = Estimate(result.passed / decided if decided else None, decided, result.undecided)
-    if not decided and not result.undecided:
+    passed, failed, undecided = (
+        scope.part.count(f"repeated.{rule.text}.{state}") for state in ("passed", "failed", "undecided")
+    )
+    decided = passed + failed
+    share = Estimate(passed / decided if decided else None, decided, undecided)
+    if not decided and not undecided:
         state, reason = OPEN, "n/a: no data"
-    elif enough_once and result.passed:
-        state, reason = HOLDS, f"{rule.text} is met in {result.passed} of {decided}"
-    elif result.failed and not enough_once:
-        state, reason = DOES_NOT, _failing(result, decided)
-    elif result.undecided:
-        state, reason = OPEN, _undecided(rule, result, scope.summary.repeats)
+    elif enough_once and passed:
+        state, reason = HOLDS, f"{rule.text} is met in {passed} of {decided}"
+    elif failed and not enough_once:
+        named = scope.summary.failing_cells.get(scope.part.key.text, {}).get(rule.text, ())
+        open_ = f"; {undecided} undecided" if undecided else ""
+        state, reason = DOES_NOT, f"{passed} of {decided} pass; {failed} failed{_some(named, failed)}{open_}"
+    elif undecided:
+        state, reason = OPEN, _undecided(rule, undecided, decided + undecided, scope.summary.repeats)
     else:
         state = DOES_NOT if enough_once else HOLDS
         reason = f"{rule.text} is met in none of {decided}" if enough_once else f"all {decided} pass"
     return _Answer(state, reason, rule.text, share, ">=", 1.0, "share")
 
 
-def _failing(repeated: Repeated, decided: int) -> str:
-    named = ", ".join(repeated.failing)
-    left_off = repeated.failed - len(repeated.failing)
-    named += f" and {left_off} more" if named and left_off else ""
-    open_ = f"; {repeated.undecided} undecided" if repeated.undecided else ""
-    return f"{repeated.passed} of {decided} pass; {repeated.failed} failed" + (f": {named}" if named else "") + open_
+def _some(named: Sequence[str], n: int) -> str:
+    """`: 03-hard: 1 of 3 and 2 more`; "" when none is named."""
+    left_off = f" and {n - len(named)} more" if n > len(named) else ""
+    return f": {', '.join(named)}{left_off}" if named else ""
 
 
-def _undecided(rule: RepeatsRule, repeated: Repeated, repeats: int) -> str:
+def _undecided(rule: RepeatsRule, undecided: int, cells: int, repeats: int) -> str:
     if repeats < rule.of:
         return f"undecided: it asks for {rule.of} repeats and this run has {repeats}; run with -n {rule.of}"
-    cells = repeated.passed + repeated.failed + repeated.undecided
-    verb = "has" if repeated.undecided == 1 else "have"
-    return f"undecided: {repeated.undecided} of {cells} {verb} repeats that are not conclusive and could change it"
+    verb = "has" if undecided == 1 else "have"
+    return f"undecided: {undecided} of {cells} {verb} repeats that are not conclusive and could change it"

@@ -19,7 +19,7 @@ from steelyard.analysis.compare.checks import EXPECTATIONS, STABILITY
 from steelyard.analysis.compare.compare import dropped_cases, on_cases
 from steelyard.analysis.compare.metrics import UNTOUCHED, BoundedChange, at_step, verdict_of
 from steelyard.analysis.compare.model import MetricChange, Moved
-from steelyard.decide.gates import GateResult, all_small, gate_result, named, p_text, small_slices
+from steelyard.decide.gates import GateResult, all_small, gate_result, named, small_slices
 from steelyard.frozen import frozen
 from steelyard.metrics.expression_checks import NOT_FOR_SURE
 from steelyard.metrics.expressions import EVERY, Gate
@@ -28,7 +28,7 @@ from steelyard.records import Verdict
 from steelyard.stats.intervals import Estimate
 from steelyard.stats.paired import FEWEST_TO_SHOW, NO_CHANGE, SIGNIFICANT, holm_steps, least_p, p_at
 from steelyard.stats.sequential import BoundedMean
-from steelyard.wording import DIFFERENCE, SHARES, counted, distinguished, in_unit
+from steelyard.wording import DIFFERENCE, SHARES, counted, distinguished, in_unit, p_text
 from steelyard.wording import difference as signed
 
 

@@ -20,7 +20,7 @@ from steelyard.metrics.figures import Slice
 from steelyard.metrics.registry import CORRECTED
 from steelyard.records import Outcome, RunHeader, RunState, Verdict
 from steelyard.suite.models import Criterion, SuiteModel
-from steelyard.wording import counted, in_unit, percent
+from steelyard.wording import counted, in_unit, percent, threshold
 
 _UNJUDGED = (
     *("latency", "cost", "tokens", "scored_rate", "malformed_rate", "inconclusive_rate"),
@@ -63,21 +63,21 @@ def _capped(result: GateResult, summary: Summary) -> GateResult:
 
 
 def _why_not(result: GateResult, summary: Summary) -> str:
-    check = summary.judge_check
-    if check is None or not check.enough:
-        n, not_random = (0, "") if check is None else (check.n_labelled, check.not_random)
+    check, n = summary.judge_check, summary.overall.count("labels.texts")
+    if check is None or not summary.judge_is_checked:
+        not_random = "" if check is None else check.not_random
         few = f"{n} judged texts have labels, and at least {FEWEST_LABELS} must" if n < FEWEST_LABELS else ""
         return f"the judge is unchecked: {'; '.join(filter(None, (few, not_random)))}"
     if result.metric.endswith(CORRECTED):
         return ""
-    rate, text = check.corrected.rate, summary.overall["pass_rate"].value
+    rate, text = summary.overall[CORRECTED], summary.overall["pass_rate"].value
     if result.metric != "pass_rate" or result.baseline:
         if text is None or rate.low is None or rate.high is None or rate.low <= text <= rate.high:
             return ""
         message = f"{in_unit(rate.value, 'share')}, and by the judge {in_unit(text, 'share')}"
         return f"the labels contradict the judge: according to them the pass rate is {message}"
-    if rate.value is None or check.corrected.message:
-        return f"cannot tell the rate by the labels: {check.corrected.message}"
+    if rate.value is None or check.message:
+        return f"cannot tell the rate by the labels: {check.message}"
     if COMPARE[result.operator](rate.value, result.threshold):
         return ""
     return f"according to the labels it is {in_unit(rate.value, 'share')}"
@@ -268,7 +268,7 @@ def _why_invalid(part: Slice, allowed: float, state: RunState) -> tuple[str, ...
             result.append(f"{excluded} of {planned} samples {_are(excluded)} excluded, judged in another mode")
         result += [f"{absent} of {planned} planned samples {_are(absent)} missing"] if absent else []
         share = percent((failed + excluded + absent) / planned)
-        reasons.append(f"{' and '.join(result)} ({share}), more than the {100 * allowed:g} % allowed")
+        reasons.append(f"{' and '.join(result)} ({share}), more than the {threshold(allowed)} allowed")
     return tuple(reasons)
 
 

@@ -14,8 +14,8 @@ from steelyard.engine.presence import Presence
 from steelyard.engine.target_time import TargetTime
 from steelyard.errors import TargetFailure
 from steelyard.frozen import slotted
-from steelyard.suite.values import duration_text
 from steelyard.targets.base import Response
+from steelyard.wording import duration_text
 
 Send = Callable[[], Awaitable[Response]]
 

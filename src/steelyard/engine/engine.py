@@ -20,10 +20,10 @@ from steelyard.engine.journal import TARGET, Journal
 from steelyard.engine.limits import Budget, Closed, Pace, Ruling
 from steelyard.engine.open_load import MOST_WAITING, Schedule
 from steelyard.engine.plan import Plan, Planned
-from steelyard.engine.pool import Scoring, Task
 from steelyard.engine.presence import Presence
 from steelyard.engine.process import LoopLag, shielded
 from steelyard.engine.sample import Evaluation, ScoringThread
+from steelyard.engine.scoring_processes import Scoring, Task
 from steelyard.engine.signals import caught_signals, release_signals
 from steelyard.engine.warm_up import WarmUp
 from steelyard.engine.writer import Completed, Counts, Progress, Writer

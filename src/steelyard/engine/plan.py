@@ -21,7 +21,7 @@ from steelyard.suite.case import MISSING, Case, canonical, compile_path, drawn_f
 from steelyard.suite.models import Limits, SuiteModel, Variant
 from steelyard.suite.slices import slice_names
 from steelyard.suite.truth import in_no_case
-from steelyard.suite.values import OPEN_CONCURRENCY, Part, slice_path_problem
+from steelyard.suite.values import OPEN_CONCURRENCY, SuitePart, slice_path_problem
 from steelyard.suite.yaml import explain, unknown_key
 from steelyard.targets.base import Request
 
@@ -239,7 +239,7 @@ def run_options(function: str, values: Mapping[str, Any]) -> RunOptions:
         raise UsageError(f"{function}: {unknown_key(name, list(kinds))}")
     given = {name: value for name, value in values.items() if value is not None}
     fields: Any = {name: (kinds[name], ...) for name in given}
-    model: type[Part] = create_model("Options", __base__=Part, **fields)
+    model: type[SuitePart] = create_model("Options", __base__=SuitePart, **fields)
     try:
         checked = model.model_validate(given)
     except ValidationError as error:

@@ -9,7 +9,7 @@ from itertools import islice
 
 from steelyard.engine.costs import scorer_calls
 from steelyard.engine.health import Health
-from steelyard.engine.pool import ScoresRecorded, Task
+from steelyard.engine.scoring_processes import ScoresRecorded, Task
 from steelyard.engine.writer import Counts, Progress
 from steelyard.frozen import slotted
 from steelyard.records import Sample

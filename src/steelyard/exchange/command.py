@@ -11,6 +11,7 @@ import click
 from steelyard.cli.options import FILE, as_json, completed, store_url
 from steelyard.cli.output import print_json, print_line
 from steelyard.errors import UsageError
+from steelyard.frozen import values_of
 
 if TYPE_CHECKING:
     from steelyard.records import RunHeader
@@ -219,12 +220,7 @@ def _foreign(store: SqlStore, file: Path, suite: str, *, as_json: bool) -> None:
     result = import_foreign(load_suite(suite), store, file)
     run_id = result.header.id
     if as_json:
-        messages = {
-            "lacking": list(result.lacking),
-            "differences": list(result.differences),
-            "notes": list(result.notes),
-        }
-        messages |= {"suspect": list(result.header.suspect)}
+        messages = values_of(result, "lacking", "differences", "notes") | values_of(result.header, "suspect")
         last = store.run("LAST").id == run_id
         print_json({"run": run_id, "file": str(file), "new": result.is_new, "last": last, **messages})
         return

@@ -13,7 +13,8 @@ from typing import Any
 
 from steelyard.errors import UsageError
 from steelyard.exchange.results import ResultFile, ResultSample, SuiteScoring, reading, refuse_twins
-from steelyard.frozen import slotted
+from steelyard.frozen import slotted, values_of
+from steelyard.wording import percent
 
 SUITE, CASES = "suite.yaml", "cases.jsonl"
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
@@ -116,7 +117,7 @@ def _cases(results: ResultFile, usable: set[str]) -> Iterator[dict[str, Any]]:
         case = sample.case
         if case.id in left:
             left.remove(case.id)
-            yield {"id": case.id, "input": case.input, "expected": case.expected, "category": case.category}
+            yield values_of(case, "id", "input", "expected", "category")
 
 
 def _answers(results: ResultFile, subject: str, survey: _Survey) -> Iterator[dict[str, Any]]:
@@ -138,7 +139,7 @@ def _answers(results: ResultFile, subject: str, survey: _Survey) -> Iterator[dic
 
 def _facts(sample: ResultSample) -> dict[str, Any]:
     failed = {"failed": {"kind": "recorded", "message": sample.failure}} if sample.answer is None else {}
-    facts = {name: getattr(sample, name) for name in ("latency", "tokens_in", "tokens_out", "cost", "model")}
+    facts = values_of(sample, "latency", "tokens_in", "tokens_out", "cost", "model")
     return failed | facts | ({"cached": True} if sample.cached else {})
 
 
@@ -210,7 +211,7 @@ def _asked(results: ResultFile, survey: _Survey, files: dict[str, str]) -> Itera
     if (repeats := max(survey.cells.values())) > 1:
         yield f"repeats: {repeats}"
     if (share := survey.failed_share) > _ALLOWED:
-        yield f"\n# {share * 100:.1f} % of the answers are errors: allowed here, to see the rest; above 5 % is INVALID."
+        yield f"\n# {percent(share)} of the answers are errors: allowed here, to see the rest; above 5 % is INVALID."
         yield f"limits: {{max_inconclusive: {math.ceil(share * 100)} %}}"
 
 

@@ -53,11 +53,11 @@ EXTRA = {"s": "latency.mean", "cost": "cost.total"}
 
 
 @frozen
-class Reading:
-    """Which test is read: `planned` pairs were meant to be there, and `test` is what may be said now."""
+class PlannedTest:
+    """Which test may be read now, and how many pairs were planned."""
 
     test: str
-    planned: int
+    pairs: int
     same_within: float | None = None
 
 
@@ -66,19 +66,19 @@ def readable_test(asked: str, *, complete: bool) -> str:
     return FIXED if asked == FIXED and complete else SEQUENTIAL
 
 
-def quality(pairs: ArmPairs, metric: str, reading: Reading) -> Effect:
+def quality(pairs: ArmPairs, metric: str, planned: PlannedTest) -> Effect:
     """The figure that decides."""
     effect = _effect(_NAMES[metric], "share", pairs, better_when(metric))
     if pairs.n < 2:
         return effect
-    always = sequential_mean(pairs.differences, reading.same_within)
-    if reading.test == SEQUENTIAL:
+    always = sequential_mean(pairs.differences, planned.same_within)
+    if planned.test == SEQUENTIAL:
         return replace(effect, low=always.low, high=always.high, p=always.p, method=BETTING)
     fixed = _fixed(pairs, rate=metric == PASS_RATE and pairs.single)
     if fixed.low is None:
         return _without_spread(replace(effect, p=fixed.p), fixed.test, always)
     result = replace(effect, low=fixed.low, high=fixed.high, p=fixed.p, method=f"fixed: {fixed.test}")
-    if not is_same(result, reading.same_within):
+    if not is_same(result, planned.same_within):
         return result
     bounds = bounded_mean(pairs.differences, pairs.differences**0, (-1.0, 1.0))
     low, high = (None, None) if bounds is None else bounds.interval()
@@ -95,7 +95,7 @@ def _without_spread(effect: Effect, test: str, always: Sequential) -> Effect:
     return replace(effect, low=always.low, high=always.high, method=f"{test}; {BETTING}")
 
 
-def extra(name: str, unit: str, pairs: ArmPairs, reading: Reading) -> Effect | None:
+def extra(name: str, unit: str, pairs: ArmPairs, planned: PlannedTest) -> Effect | None:
     """A figure that is to be known beside the quality; None when no pair has it."""
     if pairs.n == 0:
         return None
@@ -104,11 +104,11 @@ def extra(name: str, unit: str, pairs: ArmPairs, reading: Reading) -> Effect | N
         a = AtLeast(effect.a or 0.0) if pairs.at_least_a else effect.a
         b = AtLeast(effect.b or 0.0) if pairs.at_least_b else effect.b
         return replace(effect, a=a, b=b, difference=None, method=TIMED_OUT)
-    if reading.test == FIXED:
+    if planned.test == FIXED:
         fixed = _fixed(pairs, rate=False, widest=math.inf)
         low, high = (None, None) if carried_by_few(pairs.differences) else (fixed.low, fixed.high)
         return replace(effect, low=low, high=high, p=fixed.p, method=f"fixed: {fixed.test}")
-    always = asymptotic_mean(pairs.differences, reading.planned)
+    always = asymptotic_mean(pairs.differences, planned.pairs)
     return replace(effect, low=always.low, high=always.high, method=FEW_CARRY if always.low is None else MIXTURE)
 
 

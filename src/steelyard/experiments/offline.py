@@ -16,7 +16,7 @@ from steelyard.experiments.effects import (
     PASS_RATE,
     SEQUENTIAL,
     Effect,
-    Reading,
+    PlannedTest,
     extra,
     quality,
     readable_test,
@@ -38,7 +38,7 @@ _SCALES = {"judge": "the judge", "rules": "rules, checks or rubric of the judge"
 class _Evaluated:
     quality: Effect
     extra: tuple[Effect, ...]
-    reading: Reading
+    planned: PlannedTest
     ended: bool
     asked: int
     """Cases that either arm was asked."""
@@ -68,7 +68,7 @@ def offline_report(
         quality=scored.quality,
         extra=scored.extra,
         checks=checks,
-        test=scored.reading.test,
+        test=scored.planned.test,
         method=_method(plan, scored, b.table),
         signatures=tuple(f"{side}: {run.header.signature.text or ''}" for side, run in (("A", a), ("B", b))),
         notes=(*_notes(plan, scored, stopped), *_alike(a.header, b.header), *_run_before(a.header, b.header)),
@@ -80,14 +80,14 @@ def _evaluated(a: ComparedRun, b: ComparedRun, plan: AbPlan) -> _Evaluated:
     pairs = quality_pairs(a.table, b.table, plan.seed, by_pass=plan.metric == PASS_RATE)
     ended = all(run.header.state is RunState.ENDED for run in (a, b))
     test = readable_test(SEQUENTIAL if plan.stop_early else FIXED, complete=ended)
-    reading = Reading(test, plan.cases, plan.same_within)
+    planned = PlannedTest(test, plan.cases, plan.same_within)
     results = (
-        extra("latency", "s", latency_pairs(a.table, b.table, plan.seed), reading),
-        extra("cost of a call", "cost", cost_pairs(a.table, b.table, plan.seed), reading),
+        extra("latency", "s", latency_pairs(a.table, b.table, plan.seed), planned),
+        extra("cost of a call", "cost", cost_pairs(a.table, b.table, plan.seed), planned),
     )
-    effect = quality(pairs, plan.metric, reading)
+    effect = quality(pairs, plan.metric, planned)
     asked = len({*a.table.case_ids, *b.table.case_ids})
-    return _Evaluated(effect, tuple(item for item in results if item is not None), reading, ended, asked)
+    return _Evaluated(effect, tuple(item for item in results if item is not None), planned, ended, asked)
 
 
 def _checks(a: ComparedRun, b: ComparedRun, scored: _Evaluated) -> Iterator[ValidityCheck]:
@@ -139,7 +139,7 @@ def _whole_and_lacking(run: ComparedRun) -> tuple[int, int]:
 
 def _notes(plan: AbPlan, scored: _Evaluated, stopped: str | None) -> Iterator[str]:
     cases = scored.asked
-    planned = scored.reading.planned
+    planned = scored.planned.pairs
     if stopped is not None:
         yield f"stopped before its end: {stopped}"
     if plan.stop_early and scored.ended and cases < planned:

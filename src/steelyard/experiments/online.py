@@ -24,7 +24,7 @@ from steelyard.experiments.effects import (
     is_same,
     readable_test,
 )
-from steelyard.experiments.outcomes import OnlineExperiment, Outcomes, Unit, in_order
+from steelyard.experiments.outcomes import OnlineExperiment, Outcomes, UnitOutcome, in_order
 from steelyard.frozen import frozen
 from steelyard.stats.arrays import Array
 from steelyard.stats.sequential import (
@@ -41,7 +41,7 @@ from steelyard.stats.sequential import (
 )
 from steelyard.stats.sequential import METHOD as BOUNDS
 from steelyard.store.logs import OnlineReading
-from steelyard.wording import day
+from steelyard.wording import day, threshold
 
 _MOST_STRAYED = 0.01
 """Above this share of units in both arms, or in an arm that the hash does not give them, the assignment is broken."""
@@ -53,13 +53,13 @@ _DEFAULT_PLANNED = 1_000
 class _Arms:
     """The units of each arm in the order they came, without those that saw both."""
 
-    ordered: list[tuple[int, Unit]]
+    ordered: list[tuple[int, UnitOutcome]]
     """Each with its arm, 0 or 1."""
     n_both: int
     n_other_arm: int
     n_other_traffic: int
 
-    def of(self, side: int) -> list[Unit]:
+    def of(self, side: int) -> list[UnitOutcome]:
         """The units of one arm."""
         return [unit for arm, unit in self.ordered if arm == side]
 
@@ -138,7 +138,7 @@ def _read_before(earlier: Sequence[OnlineReading], unknown: str) -> tuple[str, .
 def _arms(experiment: OnlineExperiment, outcomes: Outcomes) -> _Arms:
     first, _ = experiment.arms
     by_hash = experiment.part.assigned == "by_hash"
-    ordered: list[tuple[int, Unit]] = []
+    ordered: list[tuple[int, UnitOutcome]] = []
     both = other_arm = other_traffic = 0
     for name, unit in in_order(outcomes):
         if by_hash:
@@ -151,12 +151,12 @@ def _arms(experiment: OnlineExperiment, outcomes: Outcomes) -> _Arms:
     return _Arms(ordered, both, other_arm, other_traffic)
 
 
-def _outcomes(units: Sequence[Unit]) -> Array:
+def _outcomes(units: Sequence[UnitOutcome]) -> Array:
     """The outcomes that are known, in their order."""
     return np.array([unit.outcome for unit in units if unit.outcome is not None], dtype=float)
 
 
-def _means_of(units: Sequence[Unit], what: str) -> Array:
+def _means_of(units: Sequence[UnitOutcome], what: str) -> Array:
     """The means of the units that have one, in their order."""
     means = (getattr(unit, what) for unit in units)
     return np.array([mean.total / mean.n for mean in means if mean is not None], dtype=float)
@@ -312,7 +312,7 @@ def _early(experiment: OnlineExperiment, test: str, n: int) -> Iterator[str]:
 
 def _facts(experiment: OnlineExperiment, arms: _Arms) -> tuple[ArmFacts, ArmFacts]:
     a, b = (
-        ArmFacts(letter, name, (("units", f"{n:,}"), ("share", f"{100 * share:g} %")))
+        ArmFacts(letter, name, (("units", f"{n:,}"), ("share", threshold(share))))
         for letter, name, n, share in zip("AB", experiment.arms, arms.n, experiment.shares, strict=True)
     )
     return a, b

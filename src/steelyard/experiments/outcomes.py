@@ -161,7 +161,7 @@ class OutcomeMean:
 
 
 @slotted
-class Unit:
+class UnitOutcome:
     """What counts of one unit: its first outcome.
 
     A mean would change with each further record, and with it looks that were made already: read every day, means of
@@ -187,7 +187,7 @@ class Unit:
 class Outcomes:
     """All units, those that were not exposed apart, and how many records there were."""
 
-    units: dict[str, Unit] = field(default_factory=dict)
+    units: dict[str, UnitOutcome] = field(default_factory=dict)
     n_rows: int = 0
     n_not_exposed: int = 0
     """Records that say themselves that the unit did not see its arm."""
@@ -269,7 +269,7 @@ class _Reader:
         result = self.result
         entry = result.units.get(unit)
         if entry is None:
-            entry = result.units[unit] = Unit(self._alone[arm], math.inf)
+            entry = result.units[unit] = UnitOutcome(self._alone[arm], math.inf)
         elif arm not in entry.arms:
             entry.arms = self._arms
         entry.rows += 1
@@ -282,7 +282,7 @@ class _Reader:
         if (outcome := numbers["outcome"]) is not None:
             self._evaluate(entry, outcome, when)
 
-    def _evaluate(self, entry: Unit, outcome: float, when: float | None) -> None:
+    def _evaluate(self, entry: UnitOutcome, outcome: float, when: float | None) -> None:
         result = self.result
         if entry.outcome is None:
             entry.outcome, entry.row = outcome, result.n_rows
@@ -380,7 +380,7 @@ def _getters(columns: ColumnsPart) -> dict[str, Getter]:
     return {name: compile_path(getattr(columns, name)) for name in ColumnsPart.model_fields}
 
 
-def in_order(outcomes: Outcomes) -> Iterator[tuple[str, Unit]]:
+def in_order(outcomes: Outcomes) -> Iterator[tuple[str, UnitOutcome]]:
     """The units as their outcomes came: by time when every outcome says it, else as in the file."""
     units = outcomes.units.items()
     by_row = sorted(units, key=lambda item: item[1].row)

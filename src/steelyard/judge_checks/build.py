@@ -9,19 +9,20 @@ from steelyard.analysis.judge.corrected import LabelColumns, RunLabels, read_lab
 from steelyard.analysis.judge.health import judge_health
 from steelyard.analysis.judge.labels import labels_by_case, with_labelled
 from steelyard.analysis.judge.model import JudgeHealth
-from steelyard.analysis.judge.reasons import Reasons
+from steelyard.analysis.judge.reasons import ReasonCounter
 from steelyard.analysis.judge.rubric import is_unanswered
-from steelyard.analysis.model import JudgeFigures, Summary
+from steelyard.analysis.model import JudgeDetails, Summary
 from steelyard.decide.disclosures import origins_of_run
 from steelyard.decide.gates import GateResult, evaluate_gates
 from steelyard.errors import UsageError
-from steelyard.frozen import frozen
+from steelyard.frozen import frozen, values_of
 from steelyard.metrics.expressions import Gate, parse_judge_threshold
 from steelyard.metrics.run_data import RunData
 from steelyard.records import Outcome, RunHeader, RunState, Verdict
 from steelyard.report.samples import remark_words
 from steelyard.store.base import JudgedSample, Store
 from steelyard.suite.judge import JudgeModel
+from steelyard.wording import threshold
 
 _MOST_EXAMPLES = 3
 
@@ -88,15 +89,15 @@ def build_card(store: Store, header: RunHeader, judge: JudgeModel, leaks: Sequen
     described = _insist_on_same_rubric(header, judge)
     watch = _Watch()
     # The labels are where the suite has them today; all else is as the run was judged.
-    now = {name: getattr(judge, name) for name in ("labels", "labelled", "labels_are")}
+    now = values_of(judge, "labels", "labelled", "labels_are")
     suite = header.description.model_copy(update={"judge": described.model_copy(update=now)})
     labels = labels_by_case(store.cases(header.id), judge) if judge.labels else {}
     of_run = read_labels(store, header.id, suite) or RunLabels()
     data = RunData(store.columns(header.id), suite)
-    check = LabelColumns(of_run, data).check()
+    corrected = LabelColumns(of_run, data).corrected()
     data.judged = lambda: watch.passing(with_labelled(store.judgements(header.id), of_run.own))
     data.case_labels = labels
-    health = judge_health(data, check.corrected, store.judge_spending(header.id))
+    health = judge_health(data, corrected, store.judge_spending(header.id))
     outcomes = _outcomes(store, header)
     broken = outcomes.get(Outcome.JUDGE_FAILED.value, 0) - watch.n_failed
     return JudgeCard(
@@ -117,7 +118,7 @@ def build_card(store: Store, header: RunHeader, judge: JudgeModel, leaks: Sequen
 def check_health(health: JudgeHealth, thresholds: Iterable[str]) -> tuple[tuple[Gate, GateResult], ...]:
     """Every threshold of a suite on its judge, with its result."""
     limits = list(map(parse_judge_threshold, thresholds))
-    listed = JudgeFigures(health.mode, constant=health.constant)
+    listed = JudgeDetails(health.mode, constant=health.constant)
     results = evaluate_gates(limits, Summary("", health.figures.alone, judge=listed))
     return tuple(zip(limits, results, strict=True))
 
@@ -154,11 +155,11 @@ def _why_invalid(header: RunHeader, health: JudgeHealth, outcomes: dict[str, int
         (broken, "a scorer, or the judge's own code, broke on"),
     ):
         if count > allowed * header.n_planned + 1e-9:
-            yield f"{message} {count} of {header.n_planned} samples, more than the {100 * allowed:g} % allowed"
+            yield f"{message} {count} of {header.n_planned} samples, more than the {threshold(allowed)} allowed"
     silent = health["unanswered"]
     count = round((silent.value or 0.0) * silent.n)
     if count > allowed * silent.n + 1e-9:
-        more = "" if count == silent.n else f", more than the {100 * allowed:g} % allowed"
+        more = "" if count == silent.n else f", more than the {threshold(allowed)} allowed"
         yield f"no answer came for {count:,} of {silent.n:,} votes of the judge{more}"
 
 
@@ -168,7 +169,7 @@ class _Watch:
     def __init__(self) -> None:
         self.examples: dict[str, list[Example]] = {}
         self.n_failed = 0
-        self.reasons = Reasons()
+        self.reasons = ReasonCounter()
 
     def passing(self, judged: Iterable[JudgedSample]) -> Iterator[JudgedSample]:
         """The same judgements."""

@@ -6,20 +6,31 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from steelyard.analysis.judge.labels import labelled_otherwise
-from steelyard.analysis.judge.model import LABELS_ALONE, MOST_LISTED, DimensionHealth, JudgeHealth
+from steelyard.analysis.judge.model import LABELS_ALONE, MOST_LISTED, DimensionHealth, FlagCounts, JudgeHealth
 from steelyard.analysis.judge.rubric import FAILED
+from steelyard.frozen import values_of
 from steelyard.judge_checks.build import JudgeCard
 from steelyard.records import Mode, Outcome, Verdict
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.document import bullets, section, table_section
+from steelyard.report.figures import (
+    Row,
+    base,
+    estimate,
+    figures_table,
+    over_interval,
+    stacked,
+    stacked_base,
+    value,
+)
 from steelyard.report.format import OF_A_JUDGE, clipped
 from steelyard.report.judge.run import judged_by, rebuttals_table, spending_words
 from steelyard.report.model import header_data
 from steelyard.report.render.json import encode, picked
 from steelyard.report.verdicts import NO_VERDICT
 from steelyard.report.wording import signature_line
-from steelyard.stats.agreement import ENOUGH_WON, FEWEST_PEOPLE, FEWEST_TEXTS, Confusion
+from steelyard.stats.agreement import ENOUGH_WON, FEWEST_PEOPLE, FEWEST_TEXTS, ConfusionMatrix
 from steelyard.stats.intervals import Estimate
 
 FORMAT = "steelyard.judge/1"
@@ -29,8 +40,21 @@ _MOST_RULES = 20
 _ACROSS = "~"
 _OF_PEOPLE = ("kappa", "judge_kappa", "alpha")
 _READINGS = ("value", "verdict", "reason", "across", "broken")
-Cell = Callable[[Callable[[str], Estimate]], str]
-"""From the figures of a dimension, whose names have `<dimension>` for it, to what a table says."""
+_BEHAVIOUR = {
+    "broke a rule": "broken_rules",
+    "made up a quote": "made_up_quotes",
+    "high score without a quote": "unproven",
+    "too few reasons": "too_few_reasons",
+    "could not be used": "failed",
+    "broke off at the limit of tokens": "cut_off",
+    "made a complaint that the answer contradicts": "contradictions",
+    "gave scores that do not fit its own lists": "self_contradictions",
+    "missing": "unanswered",
+    "texts with votes far apart": "disagreement",
+    "findings of scorers rebutted": "rebutted_findings",
+    "findings of scorers left unanswered": "unanswered_findings",
+}
+"""What the votes of a judge did, and the metric that counts it."""
 _MESSAGES = {
     "MADE_UP_QUOTE": "a made-up quote",
     "RULE_BROKEN": "a broken rule",
@@ -119,7 +143,7 @@ def thresholds(card: JudgeCard) -> doc.Table:
         card.checks,
         ("Threshold", lambda row: row[0].text),
         ("Value", lambda row: fmt.distinguished(row[1].value.value, row[0].unit, row[0].threshold)),
-        doc.base(lambda row: row[1].value),
+        ("n", lambda row: fmt.bare_base(row[1].value)),
         (
             "95 % interval",
             lambda row: fmt.interval(row[1].value, row[0].unit) + (f" {_ACROSS}" if row[1].across else ""),
@@ -130,89 +154,121 @@ def thresholds(card: JudgeCard) -> doc.Table:
     )
 
 
-def _by_dimension(card: JudgeCard, title: str, cells: Iterable[tuple[str, Cell]], note: str) -> doc.Table:
-    """A table with a row for each dimension, figures with what they stand on one below the other."""
-    columns = [(doc.Column(head, doc.Kind.STACKED), cell) for head, cell in cells]
-    named = (doc.words("Dimension"), *(head for head, _ in columns))
-    rows = [(name, *(cell(_of(card.health, name)) for _, cell in columns)) for name in card.health.dimensions]
-    return doc.Table(title, named, rows, note, signature=OF_A_JUDGE)
+def _figures(
+    card: JudgeCard, title: str, names: str | Mapping[str, str], *columns: doc.Written[Row], **settings: Any
+) -> doc.Table:
+    """A table of the judge's figures, which link to nothing: no page lists votes one by one."""
+    return figures_table(
+        title,
+        card.header.description,
+        card.health.figures,
+        names,
+        *columns,
+        selection=lambda _: None,
+        signature=OF_A_JUDGE,
+        **settings,
+    )
 
 
-def _of(health: JudgeHealth, dimension: str) -> Callable[[str], Estimate]:
-    """The figures of one dimension: `agreement.<dimension>.kappa`."""
-    return lambda pattern: health[pattern.replace("<dimension>", dimension)]
+def _by_dimension(
+    card: JudgeCard,
+    title: str,
+    pattern: str,
+    *columns: doc.Written[Row],
+    head: str | doc.Column = "Dimension",
+    each: Iterable[str] | None = None,
+    **settings: Any,
+) -> doc.Table:
+    """The same with a row for each dimension of the rubric, or some."""
+    each = card.health.dimensions if each is None else each
+    return _figures(card, title, f"judge.{pattern}", *columns, head=head, each=each, **settings)
+
+
+def _lines(title: str, cell: Callable[[Row], str]) -> doc.Written[Row]:
+    return doc.Column(title, doc.Kind.STACKED), cell
 
 
 def agreement(card: JudgeCard) -> doc.Table:
     """The judge against the labels, by dimension."""
-    cells: list[tuple[str, Cell]] = [
-        ("n", lambda of: _base(of("agreement.<dimension>.exact"))),
-        ("In range", lambda of: _share(of("agreement.<dimension>.exact"))),
-        ("Within one", lambda of: _share(of("agreement.<dimension>.within_one"))),
-        ("Kappa", lambda of: _points(of("agreement.<dimension>.kappa"))),
-        ("Alpha", lambda of: _points(of("agreement.<dimension>.alpha"))),
-        ("Bias", lambda of: _bias(of("agreement.<dimension>.difference"))),
-        ("In range, capped", lambda of: _share(of("agreement.<dimension>.capped_exact"))),
-    ]
-    note = (
-        "in range: inside what the reviewer allows; within one: at most a point outside; capped: after rules;"
-        " kappa: quadratic weights; alpha: Krippendorff's, ordinal; bias: judge minus best, above 0 is lenient"
+    if not card.health.count("texts.labelled"):
+        return doc.NO_TABLE
+    return _by_dimension(
+        card,
+        "Against labels",
+        "agreement.<dimension>.exact",
+        *(stacked_base(), stacked("In range"), stacked("Within one", "judge.agreement.<dimension>.within_one")),
+        stacked("Kappa", "judge.agreement.<dimension>.kappa"),
+        stacked("Alpha", "judge.agreement.<dimension>.alpha"),
+        _lines("Bias", lambda row: _bias(row["judge.agreement.<dimension>.difference"])),
+        stacked("In range, capped", "judge.agreement.<dimension>.capped_exact"),
+        note="in range: inside what the reviewer allows; within one: at most a point outside; capped: after rules;"
+        " kappa: quadratic weights; alpha: Krippendorff's, ordinal; bias: judge minus best, above 0 is lenient",
     )
-    return _by_dimension(card, "Against labels", cells, note) if card.health.count("texts.labelled") else doc.NO_TABLE
 
 
 def correlations(card: JudgeCard) -> doc.Table:
     """The correlations of the judge with the labels that the literature reports."""
-    cells: list[tuple[str, Cell]] = [
-        ("n", lambda of: _base(of("agreement.<dimension>.exact"))),
-        ("Pearson", lambda of: _points(of("agreement.<dimension>.pearson"))),
-        ("Spearman", lambda of: _points(of("agreement.<dimension>.spearman"))),
-        ("Kendall", lambda of: _points(of("agreement.<dimension>.kendall"))),
-    ]
-    table = _by_dimension(card, "Correlation with labels", cells, "with the best score; Kendall: tau-b")
-    return table if card.health.count("texts.labelled") else doc.NO_TABLE
+    if not card.health.count("texts.labelled"):
+        return doc.NO_TABLE
+    names = ("pearson", "spearman", "kendall")
+    columns = [stacked(name.capitalize(), f"judge.agreement.<dimension>.{name}") for name in names]
+    title, based_on = "Correlation with labels", "agreement.<dimension>.exact"
+    return _by_dimension(card, title, based_on, stacked_base(), *columns, note="with the best score; Kendall: tau-b")
 
 
 def people(card: JudgeCard) -> doc.Table:
     """How far people agree with each other, as the ceiling of what a judge can, and whether it may stand for one."""
-    results = [(name, item.people) for name, item in card.health.dimensions.items() if item.people is not None]
-    rows = [
-        (
-            *(name, f"{len(item.names)}"),
-            *(_points(card.health[f"people.{name}.{figure}"]) for figure in ("judge_kappa", "kappa", "alpha")),
-            f"{fmt.plain(won.value)}\n{fmt.base(won.n)}",
-            _share(card.health[f"people.{name}.advantage"]),
-        )
-        for name, item in results
-        for won in [card.health[f"people.{name}.winning_rate"]]
-    ]
-    note = (
-        "kappa of the judge and one person, and of two people: the ceiling; alpha: of all people. Alternative annotator"
-        f" test (Calderon et al. 2025), from {FEWEST_PEOPLE} people with {FEWEST_TEXTS} texts each on: won: the"
-        " share of people than whom the judge is worse by less than epsilon"
-        f" {'' if not results else f'({results[0][1].epsilon:g})'}, from {ENOUGH_WON:g} on it may stand"
-        " for a person;"
-        " advantage: texts on which it is at least as near to the others"
+    results = {name: item.people for name, item in card.health.dimensions.items() if item.people is not None}
+    epsilon = f"({next(iter(results.values())).epsilon:g})" if results else ""
+    return _by_dimension(
+        card,
+        "Agreement of people and judge",
+        "people.<dimension>.judge_kappa",
+        _lines("People", lambda row: f"{len(results[row.label].names)}"),
+        *(stacked("Judge, one"), stacked("Two people", "judge.people.<dimension>.kappa")),
+        stacked("Alpha", "judge.people.<dimension>.alpha"),
+        _lines("Won", lambda row: _won(row["judge.people.<dimension>.winning_rate"])),
+        stacked("Advantage", "judge.people.<dimension>.advantage"),
+        each=results,
+        note="kappa of the judge and one person, and of two people: the ceiling; alpha: of all people. Alternative"
+        f" annotator test (Calderon et al. 2025), from {FEWEST_PEOPLE} people with {FEWEST_TEXTS} texts each on: won:"
+        f" the share of people than whom the judge is worse by less than epsilon {epsilon}, from {ENOUGH_WON:g} on it"
+        " may stand for a person; advantage: texts on which it is at least as near to the others",
     )
-    titles = ("People", "Judge, one", "Two people", "Alpha", "Won", "Advantage")
-    columns = (doc.words("Dimension"), *(doc.Column(title, doc.Kind.STACKED) for title in titles))
-    return doc.Table("Agreement of people and judge", columns, rows, note, signature=OF_A_JUDGE)
+
+
+def _won(share: Estimate) -> str:
+    return f"{fmt.plain(share.value)}\n{fmt.base(share.n)}"
 
 
 def flags(card: JudgeCard) -> doc.Table:
-    """Precision and recall of every flag, as the judge set it and as it counts."""
-    rows = []
+    """Precision and recall of every flag, as the judge set it and, where that is not the same, as it counts."""
+    names, counts = dict[str, str](), dict[str, FlagCounts]()
     for name, item in card.health.flags.items():
-        for called, result, which in ((name, item.counts, ""), (f"{name}, after rules", item.capped, "capped_")):
-            counts = (result.hits, result.false_alarms, result.missed, result.quiet)
-            figures = [card.health[f"flag.{name}.{which}{rate}"] for rate in ("precision", "recall")]
-            if sum(counts) and (called == name or result != item.counts):
-                rates = (f"{_share(rate)}\n{fmt.base(rate.n, rate.n_missing)}" for rate in figures)
-                rows.append((called, *rates, *(f"{count:,}" for count in counts)))
-    titles = ("Precision", "Recall", "Hits", "False alarms", "Missed", "Quiet")
-    columns = (doc.words("Flag"), *(doc.Column(title, doc.Kind.STACKED) for title in titles))
-    note = "precision: of the texts flagged; recall: of those that the reviewer flags"
-    return doc.Table("Flags against labels", columns, rows, note, signature=OF_A_JUDGE)
+        for label, of, which in ((name, item.counts, ""), (f"{name}, after rules", item.capped, "capped_")):
+            if any(values_of(of, *_OF_FLAGS).values()) and (not which or of != item.counts):
+                names[label], counts[label] = f"judge.flag.{name}.{which}precision", of
+
+    def counted(which: str) -> Callable[[Row], str]:
+        return lambda row: f"{getattr(counts[row.label], which):,}"
+
+    return _figures(
+        card,
+        "Flags against labels",
+        names,
+        _lines("Precision", _rate),
+        _lines("Recall", lambda row: _rate(row, row.own.pattern.replace("precision", "recall"))),
+        *(_lines(which.replace("_", " ").capitalize(), counted(which)) for which in _OF_FLAGS),
+        head="Flag",
+        note="precision: of the texts flagged; recall: of those that the reviewer flags",
+    )
+
+
+_OF_FLAGS = ("hits", "false_alarms", "missed", "quiet")
+
+
+def _rate(row: Row, of: str = "") -> str:
+    return f"{over_interval(row, of)}\n{fmt.base(row[of].n, row[of].n_missing)}"
 
 
 def confusions(card: JudgeCard) -> list[doc.Table]:
@@ -221,7 +277,7 @@ def confusions(card: JudgeCard) -> list[doc.Table]:
     return confusion_tables({name: item.confusion for name, item in dimensions.items()}, "best")
 
 
-def confusion_tables(by_name: Mapping[str, Confusion], rows_are: str) -> list[doc.Table]:
+def confusion_tables(by_name: Mapping[str, ConfusionMatrix], rows_are: str) -> list[doc.Table]:
     """A small table for each confusion that counts anything."""
     tables = []
     for name, confusion in by_name.items():
@@ -239,25 +295,20 @@ def confusion_tables(by_name: Mapping[str, Confusion], rows_are: str) -> list[do
 def rubric(card: JudgeCard) -> doc.Table:
     """How the judge uses the scale."""
     low, high = card.health.scale
-    rows = [
-        (
-            "\n".join(filter(None, [name, _faults(item)])),
-            _base(of("top_share.<dimension>")),
-            _share(of("top_share.<dimension>")),
-            f"{fmt.percent(of('top_labelled.<dimension>').value)}\n{fmt.base(of('top_labelled.<dimension>').n)}",
-            _share(of("middle_share.<dimension>")),
-            fmt.plain(of("spread.<dimension>").value),
-        )
-        for name, item in card.health.dimensions.items()
-        for of in [_of(card.health, name)]
-    ]
-    titles = ("n", f"{high:g}s given", f"{high:g}s due", "Middle", "Spread")
-    note = (
-        f"uncapped scores, on {low:g} to {high:g}; due: by the labels; middle: the neutral score and the next above;"
-        " spread: standard deviation in points"
+    due = "judge.top_labelled.<dimension>"
+    return _by_dimension(
+        card,
+        "Against the rubric",
+        "top_share.<dimension>",
+        *(stacked_base(), stacked(f"{high:g}s given")),
+        _lines(f"{high:g}s due", lambda row: f"{fmt.percent(row[due].value)}\n{fmt.base(row[due].n)}"),
+        stacked("Middle", "judge.middle_share.<dimension>"),
+        value(doc.Column("Spread", doc.Kind.STACKED), "judge.spread.<dimension>"),
+        head=doc.Column("Dimension", doc.Kind.LINES),
+        label=lambda row: "\n".join(filter(None, [row.label, _faults(card.health.dimensions[row.label])])),
+        note=f"uncapped scores, on {low:g} to {high:g}; due: by the labels; middle: the neutral score and the next"
+        " above; spread: standard deviation in points",
     )
-    columns = (doc.Column("Dimension", doc.Kind.LINES), *(doc.Column(title, doc.Kind.STACKED) for title in titles))
-    return doc.Table("Against the rubric", columns, rows, note, signature=OF_A_JUDGE)
 
 
 def _faults(item: DimensionHealth) -> str:
@@ -267,30 +318,33 @@ def _faults(item: DimensionHealth) -> str:
 
 def length(card: JudgeCard) -> doc.Table:
     """Whether longer texts get more, from the judge and from the reviewer."""
-    return doc.table(
+    labels = "judge.length.<dimension>.labels"
+    return _by_dimension(
+        card,
         "Correlation with the length of the text",
-        [(name, _of(card.health, name)) for name in card.health.dimensions],
-        ("Dimension", lambda row: row[0]),
-        *doc.estimate(lambda row: row[1]("length.<dimension>.correlation"), "Judge", "size"),
-        doc.value(lambda row: row[1]("length.<dimension>.labels"), "Labels", "size"),
-        doc.base(lambda row: row[1]("length.<dimension>.labels")),
+        "length.<dimension>.correlation",
+        *estimate("Judge"),
+        *(value("Labels", labels), base(labels)),
         note="rank correlation, -1 to 1",
-        signature=OF_A_JUDGE,
     )
 
 
 def together(card: JudgeCard) -> doc.Table:
     """The dimensions that move together most."""
-    pairs = card.health.pairs[:_MOST_PAIRS]
+    pairs = {f"{pair.first} and {pair.second}": pair for pair in card.health.pairs[:_MOST_PAIRS]}
     left_off = len(card.health.pairs) - len(pairs)
-    return doc.table(
+    always = {
+        label: "always the same" if pair.identical else "always together" if pair.always else ""
+        for label, pair in pairs.items()
+    }
+    return _figures(
+        card,
         "Dimensions that move together",
-        pairs,
-        ("Dimensions", lambda pair: f"{pair.first} and {pair.second}"),
-        *doc.estimate(lambda pair: card.health.figures[pair.metric], "Correlation", "size"),
-        ("Always", lambda pair: "always the same" if pair.identical else "always together" if pair.always else ""),
+        {label: pair.metric for label, pair in pairs.items()},
+        *estimate("Correlation"),
+        ("Always", lambda row: always[row.label]),
+        head="Dimensions",
         note=f"the {len(pairs)} closest of {len(card.health.pairs)} pairs" if left_off else "",
-        signature=OF_A_JUDGE,
     )
 
 
@@ -299,48 +353,41 @@ def repeatability(card: JudgeCard) -> doc.Table:
     names = [f"{figure}.{name}" for name in card.health.dimensions for figure in ("repeatability", "reliability")]
     if not any(card.health[name].n for name in names):
         return doc.NO_TABLE
-    cells: list[tuple[str, Cell]] = [
-        ("Same again", lambda of: _share(of("repeatability.<dimension>"))),
-        ("n", lambda of: _base(of("repeatability.<dimension>"))),
-        ("Points apart", lambda of: fmt.plain(of("moved.<dimension>").value)),
-        ("Alpha", lambda of: _points(of("reliability.<dimension>"))),
-        ("n", lambda of: _base(of("reliability.<dimension>"))),
-    ]
-    note = "same again: of the texts that one judge scored several times; alpha: between all votes on a text"
-    return _by_dimension(card, "Repeatability", cells, note)
+    return _by_dimension(
+        card,
+        "Repeatability",
+        "repeatability.<dimension>",
+        *(stacked("Same again"), stacked_base()),
+        value(doc.Column("Points apart", doc.Kind.STACKED), "judge.moved.<dimension>"),
+        *(stacked("Alpha", "judge.reliability.<dimension>"), stacked_base("judge.reliability.<dimension>")),
+        note="same again: of the texts that one judge scored several times; alpha: between all votes on a text",
+    )
 
 
 def behaviour(card: JudgeCard) -> doc.Table:
     """What the judge did against its instructions, and how its answers could be read."""
     health = card.health
-    named = [
-        ("broke a rule", health["broken_rules"]),
-        ("made up a quote", health["made_up_quotes"]),
-        ("high score without a quote", health["unproven"]),
-        ("too few reasons", health["too_few_reasons"]),
-        ("could not be used", health["failed"]),
-        ("missing", health["unanswered"]),
-    ]
-    if health["cut_off"].n and health.mode != Mode.RULES:
-        named.insert(-1, ("broke off at the limit of tokens", health["cut_off"]))
-    if health["contradictions"].n:
-        named.insert(-1, ("made a complaint that the answer contradicts", health["contradictions"]))
-    if health["self_contradictions"].value:
-        named.insert(-1, ("gave scores that do not fit its own lists", health["self_contradictions"]))
-    if health["disagreement"].n:
-        named.append(("texts with votes far apart", health["disagreement"]))
-    if health["rebutted_findings"].n:
-        named.append(("findings of scorers rebutted", health["rebutted_findings"]))
-        named.append(("findings of scorers left unanswered", health["unanswered_findings"]))
-    steps = health.figures.each("judge.step.<step>.rate")
-    named += [(f"read: {step.replace('_', ' ')}", share) for step, share in steps.items() if step != FAILED]
-    return doc.table(
+    also = {
+        "broke off at the limit of tokens": health["cut_off"].n and health.mode != Mode.RULES,
+        "made a complaint that the answer contradicts": health["contradictions"].n,
+        "gave scores that do not fit its own lists": health["self_contradictions"].value,
+        "texts with votes far apart": health["disagreement"].n,
+        "findings of scorers rebutted": health["rebutted_findings"].n,
+        "findings of scorers left unanswered": health["rebutted_findings"].n,
+    }
+    names = {label: f"judge.{name}" for label, name in _BEHAVIOUR.items() if also.get(label, True)}
+    names |= {
+        f"read: {step.replace('_', ' ')}": f"judge.step.{step}.rate"
+        for step in health.figures.each("judge.step.<step>.rate")
+        if step != FAILED
+    }
+    return _figures(
+        card,
         "Against itself",
-        named,
-        ("Votes that", lambda row: row[0]),
-        ("Counted", lambda row: fmt.band_count(row[1]) if row[1].value is not None else ""),
-        *doc.estimate(lambda row: row[1], "Share"),
-        signature=OF_A_JUDGE,
+        names,
+        ("Counted", lambda row: fmt.band_count(row[""]) if row[""].value is not None else ""),
+        *estimate("Share"),
+        head="Votes that",
     )
 
 
@@ -405,26 +452,9 @@ def all_tables(card: JudgeCard) -> list[doc.Table]:
     return [table(card) for table in (shown if has_readings(card) else (behaviour,))]
 
 
-def _share(estimate: Estimate) -> str:
-    return _stacked(estimate, fmt.percent, "share")
-
-
-def _points(estimate: Estimate) -> str:
-    return _stacked(estimate, fmt.plain, "kappa")
-
-
-def _stacked(estimate: Estimate, write: Callable[[float | None], str], unit: str) -> str:
-    figure = write(estimate.value)
-    return figure if estimate.value is None else f"{figure}\n{fmt.interval(estimate, unit)}"
-
-
 def _bias(estimate: Estimate) -> str:
     ends = "" if estimate.low is None else f"\n[{fmt.signed(estimate.low)}, {fmt.signed(estimate.high)}]"
     return f"{fmt.signed(estimate.value)}{ends}"
-
-
-def _base(estimate: Estimate) -> str:
-    return fmt.bare_base(estimate).replace(", ", "\n")
 
 
 def verdict_word(card: JudgeCard) -> str:

@@ -45,7 +45,7 @@ _BEFORE_LABEL = re.compile(
 
 
 @frozen
-class Statement:
+class EvidenceQuote:
     """One quote, the dimensions it speaks for (none: for any that is not named), and whether it claims to be one."""
 
     text: str
@@ -58,7 +58,7 @@ class Statement:
 class Evidenced:
     """All quotes of an answer, and the dimensions that are named beside them: another's quote does not prove those."""
 
-    quotes: tuple[Statement, ...] = ()
+    quotes: tuple[EvidenceQuote, ...] = ()
     named: frozenset[str] = frozenset()
 
 
@@ -89,29 +89,29 @@ class QuoteReader:
         name = self._names.get(bare_name(key))
         of = frozenset() if name is None else frozenset([name])
         texts = value if isinstance(value, list) else [value]
-        quotes: list[Statement] = []
+        quotes: list[EvidenceQuote] = []
         for text in texts:
             if not isinstance(text, str) or not text.strip():
                 continue
             inside = [] if genuine(text) else [text[start:end] for start, end in _spans(text, genuine)]
             claimed = isinstance(value, list) or bool(inside)
-            quotes += [Statement(item, of, claimed) for item in inside or [text]]
+            quotes += [EvidenceQuote(item, of, claimed) for item in inside or [text]]
         return Evidenced(tuple(quotes), of)
 
     def _of_item(self, item: str, genuine: Callable[[str], bool]) -> Evidenced:
         if not item.strip():
             return Evidenced()
         if genuine(item):
-            return Evidenced((Statement(item),))
+            return Evidenced((EvidenceQuote(item),))
         if _spans(item, genuine):
             return self._of_text(item, genuine)
         label = self._name.match(item.lstrip(" \t*_`-•"))
         rest = item.lstrip(" \t*_`-•")[label.end() :] if label else ""
         separator = re.match(r"[*_`]*+\s*+(?:\([^)]*\)|[0-9/]++)?\s*+[:=–—-]\s*", rest)
         if label is None or separator is None:
-            return Evidenced((Statement(item),))
+            return Evidenced((EvidenceQuote(item),))
         of = frozenset([self._names[bare_name(label[0])]])
-        return Evidenced((Statement(rest[separator.end() :], of),), of)
+        return Evidenced((EvidenceQuote(rest[separator.end() :], of),), of)
 
     def _of_text(self, text: str, genuine: Callable[[str], bool]) -> Evidenced:
         spans = _spans(text, genuine)
@@ -120,7 +120,7 @@ class QuoteReader:
         quotes = []
         for start, end in spans:
             at = bisect_right(starts, start) - 1
-            quotes.append(Statement(text[start:end], groups[at][1] if at >= 0 else frozenset()))
+            quotes.append(EvidenceQuote(text[start:end], groups[at][1] if at >= 0 else frozenset()))
         return Evidenced(tuple(quotes), frozenset(name for _, names in groups for name in names))
 
     def _groups(self, text: str, spans: list[tuple[int, int]]) -> list[tuple[int, frozenset[str]]]:
@@ -300,7 +300,7 @@ class _Other:
         return any(quote.stands_in(item) for item in self._comparable)
 
 
-def _made_up(stated: Statement) -> Remark:
+def _made_up(stated: EvidenceQuote) -> Remark:
     text = stated.text if len(stated.text) <= _LONGEST_MESSAGE else stated.text[: _LONGEST_MESSAGE - 1] + "…"
     return Remark("MADE_UP_QUOTE", min(stated.of, default=""), text)
 

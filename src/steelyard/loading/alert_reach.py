@@ -29,7 +29,7 @@ from steelyard.stats.intervals import fewest_for
 from steelyard.stats.paired import FEWEST_FOR_QUANTILES, holm, least_p
 from steelyard.stats.window import FEWEST_RUNS, least_window_p
 from steelyard.suite.models import SuiteModel
-from steelyard.wording import counted
+from steelyard.wording import counted, threshold
 
 _BOUNDED = ("share", "score", "points")
 _WITH_MISSING = ("scored_rate", "inconclusive_rate")
@@ -136,7 +136,7 @@ def _too_few(rule: Regression, figure: Gate, settings: AlertSettings, suite: Sui
             count = counted(n, "case") + (f" in {units} clusters" if units < n else "")
             among = f", adjusted for {len(slices)} slices," if len(slices) > 1 else ""
             reached = f"{count}{f' of {name}' if name else ''} reach p {p:.2g} at best{among}"
-            few.append(f"{reached} and sure: {100 * (1 - max_p):g} % asks for less than {max_p:.2g}")
+            few.append(f"{reached} and sure: {threshold(1 - max_p)} asks for less than {max_p:.2g}")
     if slices and len(few) == len(slices):
         return Reach(few[0])
     return Reach(limits=(*few, *limits))

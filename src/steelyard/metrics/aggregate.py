@@ -162,7 +162,7 @@ def aggregate(
     if contributions.estimate is not None:
         everything = np.ones(len(contributions.values), dtype=bool)
         some = [contributions.estimate(groups.samples_where(g, everything)) for g in range(len(groups))]
-        return [replace(item, n_missing=int(groups.planned[g]) - item.n) for g, item in enumerate(some)]
+        return [replace(item, n_missing=item.n_missing + groups.absent) for item in some]
     if contributions.undecided is not None:
         return _decided_shares(groups, contributions, contributions.undecided)
     if contributions.ratios:

@@ -102,6 +102,10 @@ class CellGroups:
         of_cell[self.of_sample] = table.unit
         unit = of_cell if len(table.unit_names) < self.n else None
         self.groups = {factor: self._cut(factor, item, unit) for factor, item in groups.items()}
+        if "variant" in self.groups:
+            # Every variant is asked every case.
+            of_variant = (suite.n_planned or 0) // self.repeats // max(1, len(suite.variants))
+            self.groups["variant"].lacking = np.maximum(0, of_variant - self.groups["variant"].planned)
 
     def checks_in_absent(self, wanted: Callable[[str], bool] = lambda _: True) -> Array:
         """By cell of which nothing came, how many such checks it has; one where that is not known."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field, replace
 from decimal import Decimal
 
@@ -273,7 +273,7 @@ def parse_gate(text: str, kind: str = "gate") -> Gate:
         text=text.strip(),
         factor=factor,
         slice=slice_name,
-        metric=_filled(on, filled),
+        metric=on.filled(tuple(filled.values())),
         operator=sign,
         threshold=threshold,
         min_n=int(right["min_n"] or 1),
@@ -454,10 +454,6 @@ def _right_side(rest: str) -> re.Match[str] | None:
 def _no_metric(names: Sequence[str], there: Iterable[str]) -> str:
     written = ".".join(names)
     return f"there is no metric {written!r}{meant(written, there)}"
-
-
-def _filled(metric: Metric, filled: Mapping[str, str]) -> str:
-    return ".".join(filled.get(part, part) for part in metric.parts)
 
 
 def _threshold(right: re.Match[str], metric: Metric, sign: str, *, sliced: bool) -> float:

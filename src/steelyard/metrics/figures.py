@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from steelyard.metrics.registry import READABLE, Names
+from steelyard.metrics.registry import POINTS, READABLE, Names
 from steelyard.stats.intervals import Estimate, Possible
 from steelyard.store.figures import Figure, Kind, SliceKey
 from steelyard.wording import counted
@@ -240,9 +240,7 @@ def hits(data: RunData, factor: str) -> list[Hit]:
 
     computed = data.once(_computed)
     if factor not in computed:
-        reused = data.table.reused() | data.table.copied()
-        has_cells = data.clean_repeats is not None or data.stability is not None or bool(reused.any())
-        levels = [Level.SAMPLE, Level.CELL] if has_cells else [Level.SAMPLE]
+        levels = [Level.SAMPLE, Level.CELL] if data.has_cells else [Level.SAMPLE]
         computed[factor] = [hit for level in levels for hit in figures(data, factor, level)]
         if not factor:
             computed[factor] += row_figures(data)
@@ -294,7 +292,7 @@ def _columns(data: RunData, factor: str) -> Iterator[Named]:
 
 def _derived(data: RunData, pattern: str, names: Names, column: list[Estimate]) -> Iterator[Named]:
     """What is another figure, said in another way."""
-    if pattern == "score.<component>.points":
+    if pattern == POINTS:
         scale = data.table.scales.get(names[0], (0.0, 1.0))
         average = [share_of_scale(item, scale) for item in column]
         yield f"score.{names[0]}.average", Kind("score.<component>.average", names), average

@@ -234,11 +234,16 @@ class Sum(Aggregate):
         if contributions.not_missing is not None and not contributions.excluded:
             apart = groups.count(contributions.not_missing).tolist()
             totals = [replace(total, n_missing=total.n_missing - n) for total, n in zip(totals, apart, strict=True)]
-        if contributions.absent is not None and groups.absent:
-            # Only the whole run has any that are absent.
-            (total,), n = totals, groups.absent
-            value = (total.value or 0.0) + n * contributions.absent
-            totals = [replace(total, value=value, n=total.n + n, n_missing=total.n_missing - n)]
+        if contributions.absent is not None and groups.lacking.any():
+            totals = [
+                replace(
+                    total,
+                    value=(total.value or 0.0) + n * contributions.absent,
+                    n=total.n + n,
+                    n_missing=total.n_missing - groups.absent,
+                )
+                for total, n in zip(totals, groups.lacking.tolist(), strict=True)
+            ]
         return totals
 
     def in_words(self, values: Array, below: Array | None, formula: str) -> tuple[float | None, Inputs]:

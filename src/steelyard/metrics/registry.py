@@ -30,12 +30,15 @@ Names = tuple[str, ...]
 MOST_IN_A_ROW = 100
 """pass^k is given for k up to this."""
 MEASURE = "score.<component>.<measure>"
+POINTS = "score.<component>.points"
 OF_JUDGE = "judge."
 """Begins the names of all metrics of a suite's judge."""
 READABLE = ".readable"
 """Ends the name of a measure over the answers that could be read."""
 CORRECTED = "pass_rate.corrected"
 """The pass rate by judge and labels together."""
+OF_LABELS = ("pass_rate.", "labels.")
+"""Begin the names of all metrics that people's labels change after a run has ended."""
 
 
 class Level(StrEnum):
@@ -241,12 +244,11 @@ class Metric:
 
     def steps(self, names: Names) -> Names:
         """The name part by part with its angle brackets filled."""
-        left = iter(names)
-        return tuple(next(left) if part.startswith("<") else part for part in self.parts)
+        return steps(self.name, names)
 
     def filled(self, names: Names) -> str:
         """The name with its angle brackets filled."""
-        return ".".join(self.steps(names))
+        return filled(self.name, names)
 
     def better_in(self, suite: SuiteModel, names: Names = ()) -> Better:
         """Which way is better in a suite; "" when nobody has said."""
@@ -271,7 +273,7 @@ class Metric:
 _FOR_GATES = ("steelyard.metrics.samples", "steelyard.metrics.cells", "steelyard.metrics.stability")
 """The modules that register what gates can name: few, since reading a suite loads them."""
 _REPORTED_ONLY: tuple[str, ...] = (
-    "steelyard.metrics.outcomes",
+    *("steelyard.metrics.outcomes", "steelyard.metrics.labels"),
     *(f"steelyard.analysis.{name}" for name in ("fixes", "findings", "patterns", "modes", "listed")),
     *(f"steelyard.analysis.{name}" for name in ("repeats", "stability", "latency", "variants")),
 )
@@ -281,17 +283,41 @@ FAMILIES = {"judge": "steelyard.analysis.judge.metrics", "confidence": "steelyar
 _METRICS: dict[str, Metric] = {}
 
 
+Rule = Callable[["Metric"], Iterable["Metric"]]
+_RULES: list[Rule] = []
+
+
 def register(metric: Metric) -> Metric:
-    """Add a metric; ValueError when its name is taken."""
+    """Add a metric with those that follow from it; ValueError when its name is taken."""
     if metric.name in _METRICS:
         raise ValueError(f"there is a metric {metric.name!r} already")
     _METRICS[metric.name] = metric
+    for rule in _RULES:
+        _follow(rule, metric)
     return metric
 
 
+def derive(rule: Rule) -> None:
+    """Register what a rule makes of every metric, of those that are added later as well, unless the name is taken:
+    a new percentile of latency is one of the time to the first byte, too."""
+    _load(_FOR_GATES)
+    for metric in list(_METRICS.values()):
+        _follow(rule, metric)
+    _RULES.append(rule)
+
+
+def _follow(rule: Rule, metric: Metric) -> None:
+    for item in rule(metric):
+        if item.name not in _METRICS:
+            register(item)
+
+
 def unregister(name: str) -> None:
-    """Take a metric out again."""
-    del _METRICS[name]
+    """Take a metric out again, with those that follow from it."""
+    metric = _METRICS.pop(name)
+    for rule in _RULES:
+        for item in rule(metric):
+            _METRICS.pop(item.name, None)
 
 
 @cache
@@ -329,8 +355,23 @@ def _by_level(metrics: Iterable[Metric]) -> dict[str, Metric]:
 
 def metric(pattern: str) -> Metric:
     """The metric of that name or pattern."""
-    _load(_FOR_GATES)
-    return _METRICS[pattern] if pattern in _METRICS else metrics(_family(pattern.split(".")))[pattern]
+    of_family = tuple(FAMILIES[family] for family in _family(pattern.split(".")))
+    for modules in (_FOR_GATES, of_family, _REPORTED_ONLY):
+        _load(modules)
+        if pattern in _METRICS:
+            break
+    return _METRICS[pattern]
+
+
+def steps(pattern: str, names: Names) -> Names:
+    """The parts of a pattern with its angle brackets filled."""
+    left = iter(names)
+    return tuple(next(left, part) if part.startswith("<") else part for part in pattern.split("."))
+
+
+def filled(pattern: str, names: Names) -> str:
+    """A pattern with its angle brackets filled: `band.Good`."""
+    return ".".join(steps(pattern, names))
 
 
 def _family(parts: Sequence[str]) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import field
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -11,11 +12,8 @@ import numpy as np
 
 from steelyard.frozen import frozen
 from steelyard.metrics.cells import CellGroups, Counted, PassedRepeats, counted
-from steelyard.metrics.registry import (
-    MOST_IN_A_ROW,
-    Contributions,
-    Key,
-)
+from steelyard.metrics.expressions import RepeatsRule, parse_repeats
+from steelyard.metrics.registry import MOST_IN_A_ROW, Contributions, Key
 from steelyard.metrics.stability import Placed, Seen, seen_in
 from steelyard.metrics.table import Table, cut
 from steelyard.records import Sample
@@ -35,12 +33,39 @@ Things = Callable[[Sample, str], Iterable[Thing]]
 
 
 @frozen
+class CorrectedRate:
+    """What a pass rate would be, were the judge's errors those that the labeled part shows."""
+
+    rate: Estimate
+    """By the method below, inside 0..1; n/a when it cannot be computed."""
+    reported: Estimate
+    sensitivity: Estimate
+    """Of the texts that pass by their labels, the share that the judge passes."""
+    specificity: Estimate
+    """Of the texts that do not pass by their labels, the share that the judge does not pass."""
+    message: str = ""
+    """Why there is no corrected rate; "" when there is one."""
+    method: str = ""
+    """`prediction-powered`, `labels alone` or `post-stratified`; "" when there is no corrected rate."""
+    why: str = ""
+    """Why it was that method."""
+    labels: Estimate = field(default_factory=lambda: Estimate(None, 0))
+    """The share of the labeled texts that pass by their labels; no interval where they are not a random sample."""
+
+
+@frozen
 class LabelledPasses:
     """What labels say of a run's samples."""
 
     passes: Array
     """Whether a sample passes by its labels: 1, 0, between them where people differ, or NaN where they do not tell."""
-    rate: Callable[[Array], Estimate]
+    judged: Array
+    """Whether the judge passes it; of a suite without a judge, its own rules."""
+    texts: Array
+    """The judged samples with labels that count."""
+    otherwise: Array
+    """The judged samples whose case has labels of another text, or that do not say of which."""
+    corrected: Callable[[Array], CorrectedRate]
     """From samples to their pass rate by judge and labels together."""
 
 
@@ -128,6 +153,19 @@ class RunData:
     def _all_of(self, repeats: PassedRepeats | None) -> dict[int, Contributions]:
         most = 0 if repeats is None else min(self.cells.repeats, MOST_IN_A_ROW)
         return {k: repeats.all_of(k) for k in range(1, most + 1)} if repeats else {}
+
+    @cached_property
+    def repeat_rules(self) -> list[RepeatsRule]:
+        """The different conditions over repeats among the suite's criteria."""
+        texts = [text for item in self.suite.criteria for text in (item.passes, item.fails) if text]
+        return list({rule.text: rule for rule in map(parse_repeats, texts) if rule is not None}.values())
+
+    @cached_property
+    def has_cells(self) -> bool:
+        """Whether anything is counted over the repeats of a case."""
+        if self.clean_repeats is not None or self.stability is not None or self.repeat_rules:
+            return True
+        return bool((self.table.reused() | self.table.copied()).any())
 
     @cached_property
     def stability(self) -> Seen | None:

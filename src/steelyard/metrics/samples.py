@@ -68,7 +68,7 @@ def _corrected(data: RunData, names: Names) -> Contributions:
     shared = (labels.passes > 0) & (labels.passes < 1)
     sides = (("labelled: passes", labels.passes == 1), ("labelled: does not pass", labels.passes == 0))
     noted = (*sides, ("labelled: people differ, passes in part", shared), *result.noted)
-    return replace(result, noted=noted, estimate=labels.rate)
+    return replace(result, noted=noted, estimate=lambda rows: labels.corrected(rows).rate)
 
 
 def _endings(data: RunData) -> Labels:

@@ -17,7 +17,7 @@ from steelyard.people.labels import PASSES, PREFERENCE, LabelTerms, Sheet, sheet
 from steelyard.records import Outcome
 from steelyard.stats.agreement import (
     AlternativeTest,
-    Confusion,
+    ConfusionMatrix,
     alternative_test,
     confusion,
     krippendorff_alpha,
@@ -60,7 +60,7 @@ class Pair:
     pearson: Estimate
     bias: Estimate
     """The mean of the first minus the second."""
-    confusion: Confusion
+    confusion: ConfusionMatrix
 
 
 @frozen

@@ -13,7 +13,7 @@ import numpy as np
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
 from steelyard.loading.load import suite_of_run
-from steelyard.people.crowd import ENOUGH, Labels, MethodChoice, MethodScore, PersonQuality, choose, people_quality
+from steelyard.people.crowd import ENOUGH, CrowdLabels, MethodChoice, MethodScore, PersonQuality, choose, people_quality
 from steelyard.people.labels import PASSES, LabelTerms, plain
 from steelyard.store.people import ANSWER
 from steelyard.suite.cases import pending_cases
@@ -132,7 +132,7 @@ def consensus_of(
     persons, classes = ({name: at for at, name in enumerate(part)} for part in (people, values))
     spelled = [(key, names(person), json.dumps(value, ensure_ascii=False)) for key, person, value in rows]
     columns = np.array([(items[key], persons[person], classes[value]) for key, person, value in spelled]).reshape(-1, 3)
-    crowd = Labels.of(*columns.T, n_items=len(keys), n_people=len(people), n_classes=len(values))
+    crowd = CrowdLabels.of(*columns.T, n_items=len(keys), n_people=len(people), n_classes=len(values))
     own = _own_truths(store, header, figure, terms)
     plainly = {json.dumps(plain(json.loads(value))): code for value, code in classes.items()}
     # A truth that nobody said is no class of the crowd's.
@@ -179,7 +179,7 @@ def _own_truths(store: Store, header: RunHeader, figure: str, terms: LabelTerms)
 
 def _consensus(
     figure: str,
-    crowd: Labels,
+    crowd: CrowdLabels,
     choice: MethodChoice,
     gold: Array,
     keys: list[Key],

@@ -59,7 +59,7 @@ _ROUNDS_TO_ZERO = 0.0005
 
 
 @frozen(eq=False)
-class Labels:
+class CrowdLabels:
     """Labels sorted by item, person and class; made by `Labels.of`."""
 
     item: Array
@@ -72,7 +72,7 @@ class Labels:
     @classmethod
     def of(
         cls, item: Array, person: Array, value: Array, *, n_items: int = 0, n_people: int = 0, n_classes: int = 0
-    ) -> Labels:
+    ) -> CrowdLabels:
         """Labels from three columns of codes; the numbers are needed where the last codes do not occur."""
         columns = [np.asarray(column) for column in (item, person, value)]
         names = ("item", "person", "value")
@@ -89,7 +89,7 @@ class Labels:
         by_item, by_person, by_value = (column[order].astype(np.int64) for column in columns)
         return cls(by_item, by_person, by_value, *sizes)
 
-    def part(self, rows: Array) -> Labels:
+    def part(self, rows: Array) -> CrowdLabels:
         """Some of the labels."""
         return replace(self, item=self.item[rows], person=self.person[rows], value=self.value[rows])
 
@@ -188,7 +188,7 @@ def _truth_or_habit(counts: Array, shrinkage: float, before: Array | None) -> Ar
 _MATRICES: dict[str, MatrixFrom] = {DAWID_SKENE: _any_matrix, ONE_COIN: _one_accuracy, MACE: _truth_or_habit}
 
 
-def aggregate(labels: Labels, method: str = DAWID_SKENE, *, shrinkage: float = 0.0) -> Aggregation:
+def aggregate(labels: CrowdLabels, method: str = DAWID_SKENE, *, shrinkage: float = 0.0) -> Aggregation:
     """The labels by one method, as published unless `shrinkage` is above 0."""
     if method not in METHODS:
         raise ValueError(f"{method!r} is not one of {', '.join(METHODS)}")
@@ -197,7 +197,7 @@ def aggregate(labels: Labels, method: str = DAWID_SKENE, *, shrinkage: float = 0
     return _fit(labels, method, shrinkage, _CONVERGED)
 
 
-def _fit(labels: Labels, method: str, shrinkage: float, enough: float) -> Aggregation:
+def _fit(labels: CrowdLabels, method: str, shrinkage: float, enough: float) -> Aggregation:
     """`enough` is the change of the log-likelihood, as a share of it, at which the steps end."""
     votes = labels.votes()
     labelled = votes.sum(axis=0) > 0
@@ -230,7 +230,7 @@ def _class_shares(posterior: Array, labelled: Array, *, equal: bool = False) -> 
     return np.asarray(posterior[:, labelled].mean(axis=1))
 
 
-def _expected_counts(labels: Labels, posterior: Array) -> Array:
+def _expected_counts(labels: CrowdLabels, posterior: Array) -> Array:
     """How often each person chose which class (last) where which was true, from the classes' probabilities."""
     cell = labels.cell
     counts = np.empty((labels.n_people, labels.n_classes, labels.n_classes))
@@ -240,7 +240,7 @@ def _expected_counts(labels: Labels, posterior: Array) -> Array:
     return counts
 
 
-def _posterior(labels: Labels, shares: Array, confusion: Array) -> tuple[Array, float]:
+def _posterior(labels: CrowdLabels, shares: Array, confusion: Array) -> tuple[Array, float]:
     """The probability of each class (rows) of each item (columns), and the log-likelihood of all labels."""
     cell, starts = labels.cell, _starts(labels.item)
     items = labels.item[starts]
@@ -262,7 +262,7 @@ def _posterior(labels: Labels, shares: Array, confusion: Array) -> tuple[Array, 
     return posterior, float((top + np.log(total)).sum())
 
 
-def _everybody_alike(labels: Labels) -> tuple[Array, Array]:
+def _everybody_alike(labels: CrowdLabels) -> tuple[Array, Array]:
     """The model behind majority: the shares of the classes, and one matrix for all, as if winners were right."""
     winners = _winners(labels)
     together = replace(labels, person=np.zeros_like(labels.person), n_people=1)
@@ -271,7 +271,7 @@ def _everybody_alike(labels: Labels) -> tuple[Array, Array]:
     return _class_shares(winners, winners.sum(axis=0) > 0), confusion
 
 
-def _winners(labels: Labels) -> Array:
+def _winners(labels: CrowdLabels) -> Array:
     """The classes (rows) with most votes of each item (columns) as probabilities: a tie is equal parts."""
     votes = labels.votes()
     top = (votes == votes.max(axis=0, initial=0)) & (votes > 0)
@@ -302,7 +302,7 @@ class DependentGroup:
     0 when the group is right, 1 when it guesses. None without others who agree beyond chance."""
 
 
-def dependent_groups(labels: Labels) -> tuple[DependentGroup, ...]:
+def dependent_groups(labels: CrowdLabels) -> tuple[DependentGroup, ...]:
     """The groups of people whose labels count as one person's, largest first.
 
     Two people are candidates when they differ on fewer than 12 % of the items that both labeled, beyond noise, and on
@@ -341,7 +341,7 @@ def dependent_groups(labels: Labels) -> tuple[DependentGroup, ...]:
     return tuple(sorted(groups, key=lambda group: (-len(group.people), group.people)))
 
 
-def merge(labels: Labels, voter: Array) -> Labels:
+def merge(labels: CrowdLabels, voter: Array) -> CrowdLabels:
     """The labels of voters: of the people of one voter, the label that most of them chose; none where they are tied."""
     code = (labels.item * labels.n_people + voter[labels.person]) * labels.n_classes + labels.value
     cells, votes = np.unique(code, return_counts=True)
@@ -355,7 +355,7 @@ def merge(labels: Labels, voter: Array) -> Labels:
     return replace(labels, item=item, person=person, value=value[kept])
 
 
-def _pairs_of_people(labels: Labels) -> tuple[Array, Array, Array, Array]:
+def _pairs_of_people(labels: CrowdLabels) -> tuple[Array, Array, Array, Array]:
     """Each two people with items in common: who they are, the number of these items, on how many they agree."""
     codes, agree = [], []
     for apart in range(1, int(np.bincount(labels.item).max())):
@@ -371,7 +371,7 @@ def _pairs_of_people(labels: Labels) -> tuple[Array, Array, Array, Array]:
     return first[two], second[two], n[two], same[two]
 
 
-def _chance_of_same(labels: Labels, first: Array, second: Array) -> Array:
+def _chance_of_same(labels: CrowdLabels, first: Array, second: Array) -> Array:
     """How often two people would agree if each chose at random by their own habit."""
     habit = np.bincount(labels.cell, minlength=labels.n_people * labels.n_classes).astype(float)
     habit = habit.reshape(labels.n_people, labels.n_classes)
@@ -379,7 +379,7 @@ def _chance_of_same(labels: Labels, first: Array, second: Array) -> Array:
     return np.asarray((habit[first] * habit[second]).sum(axis=1))
 
 
-def _unexplained_agreement(labels: Labels, group: int) -> tuple[float | None, bool]:
+def _unexplained_agreement(labels: CrowdLabels, group: int) -> tuple[float | None, bool]:
     """The share of the others' agreement beyond chance that the group's labels do not explain, and whether it is more
     than allowed beyond noise."""
     truth = np.full(labels.n_items, -1)
@@ -400,7 +400,7 @@ def _unexplained_agreement(labels: Labels, group: int) -> tuple[float | None, bo
     return min(1.0, max(0.0, float(beyond.sum()) / possible)), (result.low or 0.0) > 0
 
 
-def _expected_pairs(labels: Labels, truth: Array) -> Array:
+def _expected_pairs(labels: CrowdLabels, truth: Array) -> Array:
     """Of the pairs of labels of each item, how many would agree if they were independent given these classes."""
     counts = _expected_counts(labels, np.equal.outer(np.arange(labels.n_classes), truth).astype(float))
     each = (counts / np.maximum(counts.sum(axis=2, keepdims=True), 1))[labels.person, truth[labels.item]]
@@ -447,7 +447,7 @@ class MethodChoice:
     """Whether Dawid-Skene is worse than majority beyond noise, on held-out labels or on gold items; None: not tested.
     """
     message: str
-    voters: Labels
+    voters: CrowdLabels
     """The labels that were aggregated: a dependent group has those of one person."""
     dependent: tuple[DependentGroup, ...] = ()
 
@@ -455,7 +455,7 @@ class MethodChoice:
         return next(score for score in self.scores if score.method == method)
 
 
-def choose(labels: Labels, *, gold: Array | None = None, shrinkage: float | None = None) -> MethodChoice:
+def choose(labels: CrowdLabels, *, gold: Array | None = None, shrinkage: float | None = None) -> MethodChoice:
     """The method, and its shrinkage, under which held-out labels are most probable.
 
     It is majority unless another one predicts them better beyond noise and is not right on fewer gold items beyond
@@ -506,7 +506,9 @@ def choose(labels: Labels, *, gold: Array | None = None, shrinkage: float | None
     return MethodChoice(scores, chosen, worse_or_not, message, voters, dependent)
 
 
-def _least_shrunk(labels: Labels, method: str, chances: dict[tuple[str, float], Array], item: Array) -> Aggregation:
+def _least_shrunk(
+    labels: CrowdLabels, method: str, chances: dict[tuple[str, float], Array], item: Array
+) -> Aggregation:
     """The fit with the least shrinkage that predicts held-out labels within one standard error of the best.
 
     Only fits that keep the classes count, if there are any: see `MethodScore.keeps_classes`.
@@ -525,14 +527,14 @@ def _value(estimate: Estimate) -> float:
     return -np.inf if estimate.value is None else estimate.value
 
 
-def _keeps_classes(labels: Labels, fit: Aggregation) -> bool:
+def _keeps_classes(labels: CrowdLabels, fit: Aggregation) -> bool:
     """Whether, of each class that is the winner somewhere, people choose that class more often than any other."""
     counts = _expected_counts(labels, fit.posterior.T).sum(axis=0)
     occurs = np.isin(np.arange(labels.n_classes), fit.winner)
     return bool((counts[occurs].argmax(axis=1) == np.flatnonzero(occurs)).all())
 
 
-def _held_out(labels: Labels, shrinkages: tuple[float, ...]) -> tuple[dict[tuple[str, float], Array], Array]:
+def _held_out(labels: CrowdLabels, shrinkages: tuple[float, ...]) -> tuple[dict[tuple[str, float], Array], Array]:
     """The log-probability by each method and shrinkage of labels that were held out, and the item of each.
 
     The labels of an item are in different folds as far as that goes, so that most others remain to predict from.
@@ -560,7 +562,7 @@ def _held_out(labels: Labels, shrinkages: tuple[float, ...]) -> tuple[dict[tuple
     )
 
 
-def _log_chances(rest: Labels, tested: Labels, method: str, shrinkage: float) -> Array:
+def _log_chances(rest: CrowdLabels, tested: CrowdLabels, method: str, shrinkage: float) -> Array:
     """The log-probability of labels that are not among the known ones."""
     fit = _fit(rest, method, shrinkage, _NEARLY_CONVERGED)
     total = np.zeros(len(tested))
@@ -673,7 +675,7 @@ class PersonQuality:
     """Whether the whole interval of `information` is below SPAMMER_BELOW: few labels accuse nobody."""
 
 
-def people_quality(labels: Labels, fit: Aggregation, *, gold: Array | None = None) -> list[PersonQuality]:
+def people_quality(labels: CrowdLabels, fit: Aggregation, *, gold: Array | None = None) -> list[PersonQuality]:
     """What is known of each person, in the order of their codes."""
     shared = labels.part(labels.shared())
     posterior = fit.posterior.T
@@ -702,7 +704,7 @@ def people_quality(labels: Labels, fit: Aggregation, *, gold: Array | None = Non
     return quality
 
 
-def _by_person(labels: Labels, amounts: Array | None = None) -> Array:
+def _by_person(labels: CrowdLabels, amounts: Array | None = None) -> Array:
     """The number of each person's labels, or the sum of what they amount to."""
     return np.bincount(labels.person, amounts, minlength=labels.n_people).astype(float)
 

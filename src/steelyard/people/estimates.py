@@ -24,9 +24,8 @@ from steelyard.analysis.judge.corrected import (
     read_labels,
 )
 from steelyard.analysis.judge.model import PREDICTION_POWERED
-from steelyard.analysis.model import CorrectedRate
 from steelyard.frozen import frozen
-from steelyard.metrics.run_data import RunData
+from steelyard.metrics.run_data import CorrectedRate, RunData
 from steelyard.people.agreement import FEWEST_IN_SLICE, judge_figures
 from steelyard.people.labels import PASSES, LabelTerms, sheets
 from steelyard.stats.groups import mean

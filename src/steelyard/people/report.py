@@ -48,18 +48,15 @@ def _columns(texts: Sequence[str], *figures: str) -> tuple[Column, ...]:
     )
 
 
-def _number(estimate: Estimate) -> str:
-    """`0.62`, and below it `[0.41, 0.79]`: for coefficients and points."""
-    if estimate.value is None:
-        return fmt.NOT_AVAILABLE
-    bounds = "" if estimate.low is None or estimate.high is None else f"\n[{estimate.low:.2f}, {estimate.high:.2f}]"
-    return f"{estimate.value:.2f}{bounds}"
-
-
-def _share(estimate: Estimate) -> str:
+def _figure(estimate: Estimate, unit: str = "share") -> str:
     """`85.4 %`, and below it `[78.1, 91.0]`."""
-    value = fmt.percent(estimate.value)
-    return value if estimate.low is None else f"{value}\n{fmt.interval(estimate)}"
+    value = fmt.in_unit(estimate.value, unit)
+    return value if estimate.low is None else f"{value}\n{fmt.interval(estimate, unit)}"
+
+
+def _coefficient(estimate: Estimate) -> str:
+    """`0.62`, and below it `[0.41, 0.79]`."""
+    return _figure(estimate, "kappa")
 
 
 def agreement_document(agreement: LabelAgreement, header: RunHeader) -> Document:
@@ -92,9 +89,9 @@ def _raters(item: Raters) -> tuple[str, ...]:
     judge = item.judge[-1] if item.judge else None
     return (
         f"{item.n_shared:,}",
-        _share(item.agreement),
-        _number(item.alpha),
-        *((_share(judge.agreement), _number(judge.kappa_weighted)) if judge else (fmt.NOT_AVAILABLE,) * 2),
+        _figure(item.agreement),
+        _coefficient(item.alpha),
+        *((_figure(judge.agreement), _coefficient(judge.kappa_weighted)) if judge else (fmt.NOT_AVAILABLE,) * 2),
     )
 
 
@@ -120,11 +117,11 @@ def _pairs(title: str, pairs: Iterable[tuple[str, Pair]]) -> Table:
             name,
             pair.first if pair.first == pair.second else f"{pair.first}, {pair.second}",
             f"{pair.agreement.n:,}",
-            _share(pair.agreement),
-            _number(pair.kappa),
-            _number(pair.kappa_weighted),
-            _number(pair.spearman),
-            _number(pair.bias),
+            _figure(pair.agreement),
+            _coefficient(pair.kappa),
+            _coefficient(pair.kappa_weighted),
+            _coefficient(pair.spearman),
+            _coefficient(pair.bias),
         )
         for name, pair in pairs
         if pair.agreement.n
@@ -136,7 +133,7 @@ def _pairs(title: str, pairs: Iterable[tuple[str, Pair]]) -> Table:
 def _alternative(figures: Sequence[FigureAgreement]) -> Table:
     columns = _columns(["Figure"], "People", "Winning rate", "Advantage")
     rows = [
-        (item.name, str(item.test.n_people), fmt.percent(item.test.winning_rate), _share(item.test.advantage))
+        (item.name, str(item.test.n_people), fmt.percent(item.test.winning_rate), _figure(item.test.advantage))
         for item in figures
         if item.test is not None and item.test.winning_rate is not None
     ]
@@ -150,7 +147,9 @@ def _alternative(figures: Sequence[FigureAgreement]) -> Table:
 
 def _drift(figures: Sequence[FigureAgreement]) -> Table:
     rows = [
-        (item.name, person, str(moved.n), _number(moved)) for item in figures for person, moved in item.drift.items()
+        (item.name, person, str(moved.n), _coefficient(moved))
+        for item in figures
+        for person, moved in item.drift.items()
     ]
     note = "how much more the later half of a person's labels is above the others' than the earlier half"
     columns = _columns(["Figure", "Person"], "n", "Moved")
@@ -169,8 +168,8 @@ def _answers(agreement: LabelAgreement) -> Table:
     rows = []
     for pair in agreement.answers:
         names = f"{pair.first}, {pair.second}"
-        rows += [(names, name, f"{value.n:,}", _share(value), "") for name, value in pair.fields.items()]
-        rows += [(names, name, f"{value.n:,}", "", _share(value)) for name, value in pair.lists.items()]
+        rows += [(names, name, f"{value.n:,}", _figure(value), "") for name, value in pair.fields.items()]
+        rows += [(names, name, f"{value.n:,}", "", _figure(value)) for name, value in pair.lists.items()]
     return Table("People's own answers", columns, rows)
 
 
@@ -183,7 +182,7 @@ def _preferences(agreement: LabelAgreement, run_id: str) -> Table:
             f"{item.better:,}",
             f"{item.ties:,}",
             f"{item.worse:,}",
-            _share(item.share),
+            _figure(item.share),
         )
         for item in agreement.preferences
     ]
@@ -217,11 +216,11 @@ def estimates_document(estimates: Estimates, header: RunHeader) -> Document:
 
 
 def _value(item: LabelEstimate, estimate: Estimate) -> str:
-    return _share(estimate) if item.scale is None else _number(estimate)
+    return _figure(estimate) if item.scale is None else _coefficient(estimate)
 
 
 def _line(estimate: Estimate) -> str:
-    return _share(estimate).replace("\n", " ")
+    return _figure(estimate).replace("\n", " ")
 
 
 def _sentence(item: LabelEstimate, run_id: str) -> str:
@@ -312,7 +311,7 @@ def _classes(consensus: Consensus) -> tuple[list[str], tuple[float, ...]]:
 def _methods(consensus: Consensus) -> Table:
     columns = _columns(["Method"], "Held-out labels", "Against majority", "Gold, right")
     rows = [
-        (score.method, _number(score.held_out), _number(score.against_majority), _share(score.gold))
+        (score.method, _coefficient(score.held_out), _coefficient(score.against_majority), _figure(score.gold))
         for score in consensus.scores
     ]
     note = "held-out labels: mean log-probability, 0 is the best; gold: share of gold items with the right answer"
@@ -325,9 +324,9 @@ def _crowd(consensus: Consensus) -> Table:
         (
             f"{item.name}{' (spammer)' if item.quality.spammer else ''}",
             f"{item.quality.n_labels:,}",
-            _share(item.quality.reliability),
-            _share(item.quality.gold),
-            _number(item.quality.information),
+            _figure(item.quality.reliability),
+            _figure(item.quality.gold),
+            _coefficient(item.quality.information),
         )
         for item in sorted(consensus.people, key=lambda item: item.quality.reliability.value or 0.0)
     ]

@@ -31,7 +31,7 @@ from steelyard.report.samples import (
     sample_line,
 )
 from steelyard.report.wording import badness
-from steelyard.scoring.extract import Extracted, extract_json
+from steelyard.scoring.extract import Extraction, extract_json
 from steelyard.scoring.json_schema import SchemaValidator
 from steelyard.store.base import Store
 from steelyard.store.excerpt import Excerpt
@@ -157,12 +157,12 @@ def _details(store: Store, header: RunHeader, summary: Summary, n_samples: int, 
     return detail.worst_first(store.samples_at(header.id, [*unread, *scored]))
 
 
-def _extraction(header: RunHeader) -> Callable[[Sample], Extracted | None]:
+def _extraction(header: RunHeader) -> Callable[[Sample], Extraction | None]:
     """A function from a sample to what is found in its answer; None for one that has no answer or is not JSON."""
     shape = header.description.answer
     validator = None if shape.schema_data is None else SchemaValidator(shape.schema_data)
 
-    def extracted(sample: Sample) -> Extracted | None:
+    def extracted(sample: Sample) -> Extraction | None:
         text = sample.call_result.text
         if text is None or shape.format == "text" or (sample.step is None and sample.outcome is not Outcome.MALFORMED):
             return None

@@ -13,6 +13,7 @@ from steelyard.metrics.figures import Slice
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.document import Block, Drawing, Facts, Fold, Section, Table, section, table_section
+from steelyard.report.figures import base, estimate, figures_table, interval, value
 from steelyard.report.model import Report
 from steelyard.report.render.json import encode_object, picked
 from steelyard.stats.arrays import SEED
@@ -20,6 +21,7 @@ from steelyard.stats.intervals import Estimate
 from steelyard.store.selection import Selection
 
 _SIGNATURE = f"95 %: Wilson; calibration and thresholds: resampled cases | seed {SEED}"
+_RIGHT = "confidence.bin.<n>.right"
 _DIGITS = 3
 
 
@@ -40,7 +42,7 @@ def diagram(result: ConfidenceTexts, overall: Slice) -> list[DiagramBin]:
     stated = overall.each("confidence.bin.<n>.confidence")
     return [
         DiagramBin((int(n) - 1) / result.n_bins, int(n) / result.n_bins, stated[n].value or 0.0, right)
-        for n, right in overall.each("confidence.bin.<n>.right").items()
+        for n, right in overall.each(_RIGHT).items()
     ]
 
 
@@ -56,10 +58,10 @@ def sections(report: Report) -> list[Section]:
     filled = diagram(result, overall)
     blocks: list[Block] = []
     if drawn := drawing(filled):
-        blocks += [Drawing(drawn, caption), Fold("The figures of the diagram", [bins(filled, result)], bulky=False)]
+        blocks += [Drawing(drawn, caption), Fold("The figures of the diagram", [bins(report, result)], bulky=False)]
     return [
-        *table_section(buckets(result, overall), main=True),
-        *section("Confidence", Facts(confidence(result, overall)), *blocks, labels(result, overall)),
+        *table_section(buckets(report, result), main=True),
+        *section("Confidence", Facts(confidence(result, overall)), *blocks, labels(report, result)),
     ]
 
 
@@ -71,7 +73,7 @@ def confidence_data(result: ConfidenceTexts, overall: Slice) -> dict[str, Any]:
 def confidence(result: ConfidenceTexts, overall: Slice) -> list[tuple[str, str]]:
     """Calibration, Brier score, both thresholds with what they keep and lose, and what could not be used."""
     cases = overall.count("confidence.cases")
-    stands_on = f"{_bare_base(overall['confidence.claims'])}, from {fmt.counted(cases, 'case')}"
+    stands_on = f"{fmt.bare_base(overall['confidence.claims'])}, from {fmt.counted(cases, 'case')}"
     error = f"{_number(overall['confidence.ece'])}, {result.n_bins} bins"
     if "confidence.by_chance" in overall:
         by_chance = fmt.plain(overall["confidence.by_chance"].value, _DIGITS)
@@ -102,37 +104,41 @@ def confidence(result: ConfidenceTexts, overall: Slice) -> list[tuple[str, str]]
     return rows
 
 
-def buckets(result: ConfidenceTexts, overall: Slice) -> Table:
+def buckets(report: Report, result: ConfidenceTexts) -> Table:
     """Errors by bucket of confidence, the surest first."""
-
-    def rate(bucket: Bucket) -> Estimate:
-        return overall[f"confidence.bucket.{bucket.name}.error_rate"]
-
-    return doc.table(
+    by_name = {bucket.name: bucket for bucket in result.buckets}
+    return figures_table(
         "Errors by confidence",
-        result.buckets,
-        ("Bucket", lambda bucket: bucket.name),
-        ("Confidence", bin_name),
-        ("Wrong", lambda bucket: f"{overall.count(f'confidence.bucket.{bucket.name}.errors'):,} of {rate(bucket).n:,}"),
-        *doc.estimate(rate, "Error rate"),
-        selection=lambda bucket: _claimed(bucket, right=False),
+        report.header.description,
+        report.summary.overall,
+        "confidence.bucket.<name>.error_rate",
+        ("Confidence", lambda row: bin_name(by_name[row.label])),
+        ("Wrong", lambda row: f"{row.count('confidence.bucket.<name>.errors')} of {row[''].n:,}"),
+        *estimate("Error rate"),
+        head="Bucket",
+        each=by_name,
+        selection=lambda row: _claimed(by_name[row.label], right=False),
         note="n is claims, not samples; a boundary belongs to the upper bucket",
         signature=result.method,
     )
 
 
-def bins(filled: Sequence[DiagramBin], result: ConfidenceTexts) -> Table:
+def bins(report: Report, result: ConfidenceTexts) -> Table:
     """The reliability diagram in figures: bins that hold a claim."""
+    filled = dict(zip(report.summary.overall.each(_RIGHT), diagram(result, report.summary.overall), strict=True))
     empty = result.n_bins - len(filled)
-    return doc.table(
+    return figures_table(
         "Reliability",
-        filled,
-        ("Bin", bin_name),
-        ("Mean confidence", lambda item: fmt.plain(item.confidence, _DIGITS)),
-        ("Share right", lambda item: fmt.plain(item.right.value, _DIGITS)),
-        ("95 % interval", lambda item: _interval(item.right)),
-        doc.base(lambda item: item.right),
-        selection=_claimed,
+        report.header.description,
+        report.summary.overall,
+        _RIGHT,
+        ("Mean confidence", lambda row: fmt.plain(filled[row.label].confidence, _DIGITS)),
+        ("Share right", lambda row: fmt.plain(row[""].value, _DIGITS)),
+        ("95 % interval", lambda row: _interval(row[""])),
+        base(),
+        head="Bin",
+        label=lambda row: bin_name(filled[row.label]),
+        selection=lambda row: _claimed(filled[row.label]),
         note=f"{result.n_bins} equally wide bins, {empty} without a claim" if empty else "",
         signature=_SIGNATURE,
     )
@@ -142,34 +148,30 @@ def _claimed(item: DiagramBin | Bucket, right: bool | None = None) -> Selection:
     return Selection(min_confidence=item.low, max_confidence=item.high, right=right)
 
 
-def labels(result: ConfidenceTexts, overall: Slice) -> Table:
+def labels(report: Report, result: ConfidenceTexts) -> Table:
     """By kind of claim: errors, calibration, Brier score and thresholds."""
     note = "calibration: expected calibration error; thresholds: by the rule of one half, and best by utility"
-    n_kinds = overall.count("confidence.kinds")
+    n_kinds = report.summary.overall.count("confidence.kinds")
     if n_kinds > len(result.labels):
         note += f"; the {len(result.labels)} most frequent kinds of {n_kinds:,}"
-
-    def of(label: str, name: str) -> Estimate:
-        return overall[f"confidence.label.{label}.{name}"]
-
-    return doc.table(
+    of_kind = "confidence.label.<label>"
+    return figures_table(
         "Confidence by kind of claim",
-        result.labels,
-        ("Kind", lambda label: label),
-        *doc.estimate(lambda label: of(label, "error_rate"), "Error rate")[:2],
-        ("Calibration", lambda label: fmt.plain(of(label, "ece").value, _DIGITS)),
-        ("Brier", lambda label: fmt.plain(of(label, "brier").value, _DIGITS)),
-        ("By rule", lambda label: _bare(of(label, "raised.threshold").value)),
-        ("Best", lambda label: _bare(of(label, "best.threshold").value)),
-        ("n", lambda label: _bare_base(of(label, "claims"))),
-        selection=lambda label: Selection(claim=label),
+        report.header.description,
+        report.summary.overall,
+        f"{of_kind}.error_rate",
+        *(value("Error rate"), interval()),
+        ("Calibration", lambda row: fmt.plain(row[f"{of_kind}.ece"].value, _DIGITS)),
+        ("Brier", lambda row: fmt.plain(row[f"{of_kind}.brier"].value, _DIGITS)),
+        ("By rule", lambda row: _bare(row[f"{of_kind}.raised.threshold"].value)),
+        ("Best", lambda row: _bare(row[f"{of_kind}.best.threshold"].value)),
+        base(f"{of_kind}.claims"),
+        head="Kind",
+        each=result.labels,
+        selection=lambda row: Selection(claim=row.label),
         note=note,
         signature=_SIGNATURE,
     )
-
-
-def _bare_base(claims: Estimate) -> str:
-    return fmt.base(claims.n, claims.n_missing).removeprefix("n ")
 
 
 def _best(result: ConfidenceTexts, overall: Slice) -> str:

@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 from steelyard.frozen import frozen
 from steelyard.report import format as fmt
 from steelyard.report.charts.base import Chart
-from steelyard.stats.intervals import Estimate
 from steelyard.store.selection import Selection
 
 NOTHING = ("", "n/a")
@@ -131,6 +130,12 @@ class Table:
             rows=[tuple(row[at] for at in keep) for row in self.rows],
         )
 
+    def turned(self, corner: str) -> Table:
+        """The table with a row for each of its columns, and a column for each of its rows."""
+        heads = (Column(str(row[0]), self.columns[-1].kind) for row in self.rows)
+        rows = [(column.title, *(row[at] for row in self.rows)) for at, column in enumerate(self.columns) if at]
+        return replace(self, columns=(words(corner), *heads), rows=rows)
+
     @property
     def sound(self) -> Table | None:
         """The table without columns in which nothing stands; None when no row or no figure is left."""
@@ -207,26 +212,6 @@ def words(title: str, **settings: Any) -> Column:
     return Column(title, Kind.TEXT, **settings)
 
 
-def value(of: Callable[[Any], Estimate], title: str = "Value", unit: str = "share") -> Written[Any]:
-    """The column of a figure."""
-    return title, lambda item: fmt.in_unit(of(item).value, unit)
-
-
-def interval(of: Callable[[Any], Estimate], unit: str = "share") -> Written[Any]:
-    """The column of a figure's interval."""
-    return "95 % interval", lambda item: fmt.interval(of(item), unit)
-
-
-def base(of: Callable[[Any], Estimate]) -> Written[Any]:
-    """The column of what a figure stands on."""
-    return "n", lambda item: fmt.bare_base(of(item))
-
-
-def estimate(of: Callable[[Any], Estimate], title: str = "Value", unit: str = "share") -> list[Written[Any]]:
-    """The columns of a figure with its interval and what it stands on."""
-    return [value(of, title, unit), interval(of, unit), base(of)]
-
-
 @frozen
 class Text:
     """A sentence or a paragraph."""
@@ -265,7 +250,7 @@ def bullets(texts: Iterable[str], tone: Tone = Tone.PLAIN) -> Bullets:
 
 
 @frozen
-class Figure:
+class HeadlineFigure:
     """The figure that a headline shows large: `Pass rate` `62.5 %` `(score >= 75 %) [47.0, 75.8] n 40`."""
 
     label: str
@@ -285,7 +270,7 @@ class Headline:
     word: str
     text: str
     shown: str = ""
-    figure: Figure | None = None
+    figure: HeadlineFigure | None = None
     remarks: Sequence[Bullet] = ()
     extra: Sequence[Block] = ()
 
@@ -410,7 +395,7 @@ class SampleBlock:
 
 
 @frozen
-class Samples:
+class SampleList:
     """The samples of a run, the worst first; `total` is how many the run has."""
 
     items: Sequence[SampleBlock]
@@ -426,7 +411,7 @@ Block = (
     | Headline
     | Picture
     | Quote
-    | Samples
+    | SampleList
     | Section
     | SmallTables
     | Table
@@ -494,7 +479,7 @@ def every_block(blocks: Iterable[Block]) -> Iterator[Block]:
             yield from every_block(block.blocks)
         elif isinstance(block, Headline):
             yield from every_block(block.extra)
-        elif isinstance(block, Samples):
+        elif isinstance(block, SampleList):
             for sample in block.items:
                 for item in (sample, *sample.repeats):
                     yield from every_block(item.blocks)

@@ -187,8 +187,9 @@ def explained(data: RunData, metric: Metric, names: Names, part: Slice) -> Expla
         keys, rows = data.key, rows if rows.detail else replace(rows, detail=data.detail)
     elif metric.level is Level.CELL:
         groups = data.cells.groups[part.factor]
-        at = groups.samples_where(groups.names.index(part.name), np.ones(data.cells.n, dtype=bool))
-        keys, absent = data.cell_key, 0 if part.factor else data.cells.absent
+        g = groups.names.index(part.name)
+        at = groups.samples_where(g, np.ones(data.cells.n, dtype=bool))
+        keys, absent = data.cell_key, groups.absent if rows.absent is None else int(groups.lacking[g])
     else:
         sample = rows.sample if rows.sample is not None else at
         keys = lambda row: data.key(int(sample[row]))  # noqa: E731 - one of four ways to name a row

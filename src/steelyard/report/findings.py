@@ -13,10 +13,11 @@ from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report import wording
 from steelyard.report.document import Column, Fold, Link, Section, Table, section, table_section
+from steelyard.report.figures import Row, base, figures_table, value
 from steelyard.report.model import Report
 from steelyard.report.render.json import encode_object, picked
 from steelyard.stats.intervals import Estimate
-from steelyard.store.base import Hit
+from steelyard.store.base import SampleFinding
 from steelyard.store.selection import Selection
 
 _MOST_CODES = 50
@@ -42,19 +43,23 @@ def _one_by_one(report: Report, found: FoundCode) -> list[Fold]:
     code, listed = code_of(report.header, found.code), {wording.anchor(detail.line) for detail in report.details}
     about = " ".join(filter(None, [code.about, f"severity: {code.severity}" if code.severity else ""]))
 
-    def link(hit: Hit) -> doc.Cell:
+    def link(hit: SampleFinding) -> doc.Cell:
         anchor, name = wording.anchor(hit), wording.sample_name(hit, repeats=report.summary.repeats)
         return Link(name, anchor) if anchor in listed else doc.Figures(name, _samples_of(hit, found.code))
 
-    by_group = doc.table(
+    every = (group for groups in report.summary.slices.values() for group in groups)
+    by_group = figures_table(
         "",
-        counts_by_slice(report, found.code),
-        ("Group", lambda item: item.name),
-        (doc.words("By"), lambda item: item.factor),
-        ("Found", lambda item: fmt.whole(item.count)),
-        ("In samples", lambda item: samples_with(item.samples)),
-        doc.base(lambda item: item.samples),
-        selection=lambda item: Selection.of_slice(item.factor, item.name, code=found.code),
+        report.header.description,
+        [group for group in every if group.count(f"findings.{found.code}")],
+        "findings.<code>",
+        (doc.words("By"), lambda row: row.part.factor),
+        value("Found"),
+        ("In samples", lambda row: samples_with(row["findings.<code>.rate"])),
+        base("findings.<code>.rate"),
+        head="Group",
+        each=[found.code],
+        label=lambda row: row.part.name,
     )
     one_by_one = doc.table(
         "",
@@ -71,7 +76,7 @@ def _one_by_one(report: Report, found: FoundCode) -> list[Fold]:
     return [Fold(title, [doc.Text(about), by_group, one_by_one])]
 
 
-def _samples_of(hit: Hit, code: str) -> Selection:
+def _samples_of(hit: SampleFinding, code: str) -> Selection:
     return Selection(case=hit.case_id, variant=hit.variant, code=code)
 
 
@@ -93,36 +98,34 @@ def codes_data(report: Report) -> list[dict[str, Any]]:
 
 def errors(report: Report) -> Table:
     """Every code that was found: how often, in how many samples, and what the average would be were it fixed."""
-    listed = codes_listed(report)
-    codes = {found.code: code_of(report.header, found.code) for found in listed}
-    overall = report.summary.overall
-
-    def samples(found: FoundCode) -> Estimate:
-        return overall[f"findings.{found.code}.rate"]
-
-    weightless = any(not found.has_weight for found in listed)
-    columns: list[doc.Written[FoundCode]] = [("Code", lambda found: found.code)]
+    listed = {found.code: found for found in codes_listed(report)}
+    codes = {code: code_of(report.header, code) for code in listed}
+    weightless = any(not found.has_weight for found in listed.values())
+    columns: list[doc.Written[Row]] = []
     if any(code.name for code in codes.values()):
-        columns.append((doc.words("Name"), lambda found: codes[found.code].name))
+        columns.append((doc.words("Name"), lambda row: codes[row.label].name))
     if weightless:
-        columns.append(("Severity", lambda found: codes[found.code].severity))
+        columns.append(("Severity", lambda row: codes[row.label].severity))
     note = "gain: points that the average would rise by if all findings of this code alone were fixed"
     if weightless:
         note += f"; {NO_WEIGHT}: no weight in the score, so fixing it gains no points: judge by severity"
-    return doc.table(
+    return figures_table(
         "Errors by code",
-        listed,
+        report.header.description,
+        report.summary.overall,
+        "findings.<code>",
         *columns,
-        ("Found", lambda found: f"{overall.count(f'findings.{found.code}'):,}"),
-        ("In samples", lambda found: samples_with(samples(found))),
-        doc.base(samples),
-        ("Average if fixed", lambda found: scores_if_fixed(report, found)),
+        value("Found"),
+        ("In samples", lambda row: samples_with(row["findings.<code>.rate"])),
+        base("findings.<code>.rate"),
+        ("Average if fixed", lambda row: scores_if_fixed(report, listed[row.label])),
         (
             Column("95 % interval", optional=True),
-            lambda found: fmt.interval(overall[f"if_fixed.{found.code}"]) if found.has_weight else "",
+            lambda row: fmt.interval(row["if_fixed.<code>"]) if listed[row.label].has_weight else "",
         ),
-        ("Gain", lambda found: gain(report, found)),
-        selection=lambda found: Selection(code=found.code),
+        ("Gain", lambda row: gain(report, listed[row.label])),
+        head="Code",
+        each=listed,
         note=note,
         total=len(report.summary.codes),
     )
@@ -148,18 +151,19 @@ def sections(report: Report) -> Table:
     overall = report.summary.overall
     n = overall["malformed_rate"]
 
-    def codes(name: str) -> str:
-        counts = overall.counts("section.<section>.<code>", name)
+    def codes(row: Row) -> str:
+        counts = overall.counts("section.<section>.<code>", row.label)
         return ", ".join(f"{code} {count:,}" for code, count in counts.items())
 
-    return doc.table(
+    return figures_table(
         "Errors by section",
-        list(overall.counts("section.<section>")),
-        ("Section", lambda name: name),
-        ("Found", lambda name: f"{overall.count(f'section.{name}'):,}"),
-        ("Samples", lambda name: f"{overall.count(f'section.{name}.samples'):,}"),
+        report.header.description,
+        overall,
+        "section.<section>",
+        *(value("Found"), value("Samples", "section.<section>.samples")),
         (doc.words("Codes"), codes),
-        selection=lambda name: Selection(section=name),
+        head="Section",
+        each=overall.counts("section.<section>"),
         note=f"findings by where in the text they begin, of {fmt.counted(n.n, 'conclusive sample')}" if n.n else "",
     )
 
@@ -198,32 +202,6 @@ def gain(report: Report, found: FoundCode) -> str:
     if report.summary.overall[f"gain.{found.code}"].value is None:
         return fmt.NOT_AVAILABLE
     return fmt.points(gain_of(report, found.code)).removesuffix(" points")
-
-
-@frozen
-class SliceCount:
-    """How often a code was found in one slice."""
-
-    factor: str
-    name: str
-    count: int
-    samples: Estimate
-    """Share of the slice's conclusive samples with at least one such finding."""
-
-
-def counts_by_slice(report: Report, code: str) -> list[SliceCount]:
-    """The code's count in every slice that has it, factor by factor."""
-    return [
-        SliceCount(
-            factor,
-            group.name,
-            group.count(f"findings.{code}"),
-            group[f"findings.{code}.rate"],
-        )
-        for factor, groups in report.summary.slices.items()
-        for group in groups
-        if group.count(f"findings.{code}")
-    ]
 
 
 def n_found(report: Report, code: str) -> int:

@@ -11,7 +11,6 @@ import math
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from steelyard.wording import (
@@ -28,6 +27,8 @@ from steelyard.wording import (
     plain,
     points,
     seconds,
+    threshold,
+    when,
     whole,
 )
 
@@ -47,6 +48,8 @@ __all__ = [
     "plain",
     "points",
     "seconds",
+    "threshold",
+    "when",
     "whole",
 ]
 
@@ -200,11 +203,6 @@ OF_A_JUDGE = "95 %: Wilson; kappa, alpha, correlations: jackknife over cases | n
 """How the intervals of a table were made, and whether anything was drawn at random."""
 
 
-def threshold(fraction: float) -> str:
-    """A declared fraction with no more digits than it needs: `75 %`, `62.5 %`."""
-    return f"{round(fraction * 100, 2):g} %"
-
-
 def signed(value: float | None) -> str:
     """A number that is more or less than nothing, in points: `+0.42`."""
     text = plain(value)
@@ -299,16 +297,6 @@ def band_count(share: Estimate) -> str:
     if share.value is None:
         return f"0 of {share.n:,}"
     return f"{round(share.value * share.n):,} of {share.n:,}"
-
-
-def when(moment: float | None) -> str:
-    """A moment as `2026-01-18 16:00 UTC`; empty when there is none."""
-    if not moment:
-        return ""
-    try:
-        return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M UTC")
-    except (OverflowError, ValueError, OSError):  # a forged or damaged file
-        return "at no date that there is"
 
 
 def heading(factor: str) -> str:

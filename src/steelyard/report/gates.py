@@ -10,17 +10,17 @@ from steelyard.records import Verdict
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report import wording
-from steelyard.report.document import Kind, Section, Table, bullets, section, table_section
+from steelyard.report.document import Section, Table, bullets, section, table_section
+from steelyard.report.figures import selection_of
 from steelyard.report.format import AND_BASELINES, OF_A_RUN
 from steelyard.report.model import Report
 from steelyard.stats.intervals import Estimate
+from steelyard.store.figures import Kind
 from steelyard.store.selection import Selection
 
 _MOST_GATES = 40
 _IN_A_LINE, _WITH_VALUES = 10, 6
 """Gates that are named one behind the other, and up to how many of them have their values there."""
-_SUBJECTS = {"<band>": "band", "<component>": "component", "<code>": "code", "<check>": "check"}
-_OUTCOMES = {"malformed_rate": "malformed", "scored_rate": "scored", "inconclusive_rate": "inconclusive"}
 _IN_WORDS = {Verdict.PASS: "ok", Verdict.FAIL: "fails", Verdict.INVALID: "invalid"}
 
 
@@ -64,19 +64,15 @@ def _decided(**settings: Any) -> list[doc.Written[GateResult]]:
     ]
 
 
-def gate_selection(gate: GateResult) -> Selection:
+def gate_selection(gate: GateResult) -> Selection | None:
     """The samples that a gate's figure comes from: those of its slice, with the band, code or check that it names."""
     try:
         on = parse_gate(gate.gate)
     except ValueError:
         # A rule over repeats, or a metric of the suite's own that is not at hand: all samples have a part in it.
         return Selection()
-    named: dict[str, Any] = {_SUBJECTS[part]: on.subject for part in _SUBJECTS if part in on.pattern}
-    named |= {"outcome": _OUTCOMES[on.metric]} if on.metric in _OUTCOMES else {}
-    if on.factor is None:
-        return Selection(**named)
     name = gate.metric.removeprefix(f"{on.factor}.").removesuffix(f".{on.metric}")
-    return Selection.of_slice(on.factor, name, **named)
+    return selection_of(on.factor or "", name, Kind(on.pattern, on.names))
 
 
 def failing(report: Report, most: int) -> list[Section]:
@@ -111,10 +107,10 @@ def criteria(report: Report) -> Table:
         "Criteria",
         [gate for gate in report.decision.gates if gate.name],
         (
-            doc.Column("Criterion", Kind.LINES),
+            doc.Column("Criterion", doc.Kind.LINES),
             lambda item: f"{item.name}\n(secondary)" if item.secondary else item.name,
         ),
-        (doc.Column("Passes when", Kind.LINES), rule),
+        (doc.Column("Passes when", doc.Kind.LINES), rule),
         ("Value", value),
         *_decided(below=True),
         selection=gate_selection,
@@ -180,7 +176,7 @@ def by_variant(report: Report) -> Table:
         ("Variant", lambda decision: decision.variant),
         (doc.VERDICT, lambda decision: decision.verdict.value),
         *map(_of_variant, dict.fromkeys(entry.name for entry in results)),
-        doc.base(lambda decision: averages.get(decision.variant, Estimate(None, 0))),
+        ("n", lambda decision: fmt.bare_base(averages.get(decision.variant, Estimate(None, 0)))),
         selection=lambda decision: Selection(variant=decision.variant),
         note=f"secondary, does not decide: {', '.join(secondary)}" if secondary else "",
         conclusion=report.summary.best_variant.sentence if report.summary.best_variant else "",
@@ -192,4 +188,4 @@ def _of_variant(name: str) -> doc.Written[VariantDecision]:
         results = [item for item in decision.criteria if item.name == name]
         return f"{value(results[0])}\n{standing(results[0])}" if results else ""
 
-    return doc.Column(name, Kind.STACKED), cell
+    return doc.Column(name, doc.Kind.STACKED), cell

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from steelyard.metrics.figures import Slice
-from steelyard.metrics.registry import MEASURE, READABLE
+from steelyard.metrics.registry import MEASURE, POINTS, READABLE, filled
 from steelyard.records import RunHeader
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report import wording
-from steelyard.report.document import Column, Gauge, Kind, Table
+from steelyard.report.document import Column, Table
+from steelyard.report.figures import (
+    bar,
+    base,
+    counted,
+    estimate,
+    figures_table,
+    gauge,
+    interval,
+    points,
+    stacked_sums,
+    sums,
+    value,
+)
 from steelyard.report.format import OF_A_RUN
 from steelyard.report.judge.run import judged_names, weight_of
 from steelyard.report.model import Report, SampleDetail
 from steelyard.stats.intervals import Estimate
+from steelyard.store.figures import Kind
 from steelyard.store.selection import Selection
 from steelyard.suite.models import Component, levels_of
 
@@ -27,8 +41,6 @@ _KEPT = 20
 _FEWEST = 2
 """Variants that the shortest report shows."""
 _NO_WEIGHT = "has no weight in the score"
-_NOTHING = Estimate(None, 0, numerator=0, denominator=0)
-_GAUGE = Column("0 to 100 %", Kind.GAUGE)
 
 
 def slices(report: Report, factor: str) -> Table:
@@ -47,18 +59,17 @@ def slices(report: Report, factor: str) -> Table:
         groups = sorted(groups, key=lambda group: (group["average"].value is None, group["average"].value or 0.0))
     if factor.startswith("variant."):
         notes += _unequal(report, factor.removeprefix("variant."))
-    average, interval, n = doc.estimate(lambda group: group["average"], "Average")
     # Which variant is best is said below the criteria by variant where there are some.
     best = report.summary.best_variant if factor == "variant" and not report.decision.by_variant else None
     name = factor.removeprefix("variant.")
-    return doc.table(
+    return figures_table(
         f"By {name}" + (f" (pass: {report.summary.passing})" if report.summary.passing else ""),
+        report.header.description,
         groups,
-        (doc.words(fmt.heading(name)), lambda group: group.name),
-        *(average, interval, (_GAUGE, lambda group: _gauge(group["average"]))),
-        *doc.estimate(lambda group: group["pass_rate"], "Pass rate")[:2],
-        n,
-        selection=lambda group: None if factor.startswith("variant.") else Selection.of_slice(factor, group.name),
+        "",
+        *(value("Average", "average"), interval("average"), gauge("average")),
+        *(value("Pass rate", "pass_rate"), interval("pass_rate"), base("average")),
+        head=fmt.heading(name),
         note="; ".join(notes),
         conclusion="" if best is None else best.sentence,
         signature=OF_A_RUN,
@@ -87,8 +98,8 @@ def _unequal(report: Report, factor: str) -> list[str]:
         sizes = {level: counts.get(level, 0) for level in levels}
         if min(sizes.values()) < (1 - _UNEQUAL) * max(sizes.values()):
             where = ", ".join(f"{name}={level}" for name, level in others)
-            counted = ", ".join(f"{level} {n:,}" for level, n in sizes.items())
-            return [f"not comparable: other factors differ between the levels (samples with {where}: {counted})"]
+            numbers = ", ".join(f"{level} {n:,}" for level, n in sizes.items())
+            return [f"not comparable: other factors differ between the levels (samples with {where}: {numbers})"]
     return []
 
 
@@ -100,171 +111,119 @@ def variants(report: Report, most: int) -> Table:
         return doc.NO_TABLE
     shown = groups if len(groups) <= most else sorted(groups, key=lambda group: -(group["average"].value or 0.0))[:most]
     best, longest = (report.summary.best_variant, _LONGEST_NAME) if most > _FEWEST else (None, _LONGEST_NAME // 2)
-    return doc.table(
+    return figures_table(
         "By variant" + ("" if len(shown) == len(groups) else f" (the highest averages of {len(groups):,})"),
+        report.header.description,
         shown,
-        (doc.words("Variant"), lambda group: fmt.clipped(group.name, longest)),
-        *doc.estimate(lambda group: group["average"], "Average"),
-        *([doc.value(lambda group: group["pass_rate"], "Pass rate")] if report.summary.passing else []),
-        selection=lambda group: Selection(variant=group.name),
+        "",
+        *estimate("Average", "average"),
+        *([value("Pass rate", "pass_rate")] if report.summary.passing else []),
+        head="Variant",
+        label=lambda row: fmt.clipped(row.label, longest),
         conclusion="" if best is None else best.sentence,
     )
 
 
-def _gauge(estimate: Estimate, scale: tuple[float, float] = (0.0, 1.0)) -> Gauge:
-    """Where a figure lies on its scale."""
-
-    def place(value: float | None) -> float | None:
-        return None if value is None or scale[1] <= scale[0] else (value - scale[0]) / (scale[1] - scale[0])
-
-    label = fmt.with_base(estimate) if scale == (0.0, 1.0) else fmt.on_scale(estimate.value, scale)
-    return Gauge(place(estimate.value), place(estimate.low), place(estimate.high), label=label)
-
-
 def components(report: Report) -> Table:
     """The average of every component with its weight; what a judge said has tables of its own."""
-    scales = {item.name: item.scale for item in report.header.description.components}
-    return doc.table(
+    return figures_table(
         "Components",
-        [(name, average, scales.get(name, (0.0, 1.0))) for name, average in computed(report).items()],
-        ("Component", lambda row: row[0]),
-        ("Weight", lambda row: weight_of(report.header, row[0])),
-        ("Average", lambda row: fmt.on_scale(row[1].value, row[2])),
-        ("95 % interval", lambda row: fmt.interval_on_scale(row[1], row[2])),
-        (Column("Scale", Kind.GAUGE), lambda row: _gauge(row[1], row[2])),
-        doc.base(lambda row: row[1]),
-        selection=lambda row: Selection(component=row[0]),
+        report.header.description,
+        report.summary.overall,
+        POINTS,
+        ("Weight", lambda row: weight_of(report.header, row.label)),
+        *(value("Average"), interval(), gauge(title="Scale"), base()),
+        head="Component",
+        each=computed(report),
         signature=OF_A_RUN,
     )
 
 
-def computed(report: Report) -> dict[str, Estimate]:
-    """The components that scorers compute, by name."""
+def computed(report: Report) -> list[str]:
+    """The components that scorers compute."""
     judged = set() if report.summary.judge is None else judged_names(report.header)
-    return {
-        name: average
-        for name, average in report.summary.overall.each("score.<component>.points").items()
-        if name not in judged
-    }
+    return [name for name in report.summary.overall.each(POINTS) if name not in judged]
 
 
 def own_metrics(report: Report) -> Table:
     """The metrics that the suite brings along, of the whole run and of every variant where there are several."""
-    variants = report.summary.slices.get("variant", [])
-    parts = [report.summary.overall, *(variants if len(variants) > 1 else [])]
-    rows = [
-        (
-            f"variant.{part.name}.{name}" if part.factor else name,
-            part[name],
-            unit,
-            Selection(variant=part.name if part.factor else ""),
-        )
-        for name, unit in ((item["name"], item["unit"]) for item in report.header.description.metrics)
-        for part in parts
-    ]
-    return doc.table(
+    suite, variants = report.header.description, report.summary.slices.get("variant", [])
+    names = [item["name"] for item in suite.metrics]
+    return figures_table(
         "Metrics of this suite",
-        rows,
-        ("Metric", lambda row: row[0]),
-        ("Value", lambda row: fmt.in_unit(row[1].value, row[2])),
-        ("95 % interval", lambda row: fmt.interval(row[1], row[2])),
-        doc.base(lambda row: row[1]),
-        selection=lambda row: row[3],
+        suite,
+        [report.summary.overall, *(variants if len(variants) > 1 else [])],
+        dict(zip(names, names, strict=True)),
+        *estimate(),
+        head="Metric",
     )
 
 
 def measures(report: Report) -> Table:
     """Every measure of the whole run: the ratio, its interval, the sums behind it, and what its scorer says of it."""
-    value, interval, n = doc.estimate(lambda row: row[1])
-    return doc.table(
+    overall = report.summary.overall
+    return figures_table(
         "Measures",
-        measured(report, report.summary.overall),
-        ("Measure", lambda row: row[0]),
-        *(value, interval, (_GAUGE, lambda row: _gauge(row[1])), ("Counted", lambda row: row[1].sums), n),
-        (doc.words("What it is", optional=True), lambda row: measure_about(report.header, row[0])),
-        selection=lambda row: Selection(component=_component(report, row[0])),
+        report.header.description,
+        overall,
+        measured(report, overall),
+        *(value(), interval(), gauge(), sums("Counted"), base()),
+        (doc.words("What it is", optional=True), lambda row: measure_about(report.header, *row.own.names)),
+        head="Measure",
         note="ratios of counts, each summed over all n samples; of a mean,  the measures it averages",
         signature=OF_A_RUN,
     )
 
 
-def _component(report: Report, measure: str) -> str:
-    """The component that counts a measure, whose name is as `measured` gives it."""
-    names = [name for name in _measured_components(report.summary.overall) if name not in judged_names(report.header)]
-    return names[0] if len(names) == 1 else max((name for name in names if measure.startswith(f"{name}.")), key=len)
-
-
 def measures_by_variant(report: Report) -> Table:
     """Every measure of every variant: a row a variant or, where there are more measures, a row a measure."""
-    groups = report.summary.slices.get("variant", [])
-    names = [name for name, _ in measured(report, report.summary.overall)]
+    groups, names = report.summary.slices.get("variant", []), measured(report, report.summary.overall)
     if len(groups) < 2 or not names:
         return doc.NO_TABLE
-    ratios = [[_by_name(report, group).get(name, _NOTHING) for name in names] for group in groups]
-    rows = [
-        (
-            group.name,
-            *(doc.Figures(f"{fmt.percent(ratio.value)}\n{ratio.sums}", Selection(variant=group.name)) for ratio in row),
-            doc.Figures(fmt.bare_base(group["average"]), Selection(variant=group.name)),
-        )
-        for group, row in zip(groups, ratios, strict=True)
-    ]
-    corner, heads = "Variant", [*names, "n"]
-    if len(groups) < len(names):
-        (*heads,), *columns = zip(*rows, strict=True)
-        corner, rows = "Measure", list(zip([*names, "n"], *zip(*columns, strict=True), strict=True))
-    return Table("Measures by variant", (doc.words(corner), *(Column(name, Kind.STACKED) for name in heads)), rows)
+    columns = [stacked_sums(label, name) for label, name in names.items()]
+    table = figures_table(
+        "Measures by variant",
+        report.header.description,
+        groups,
+        "",
+        *columns,
+        base("average", doc.Kind.STACKED),
+        head="Variant",
+    )
+    return table.turned("Measure") if len(groups) < len(names) else table
 
 
-def measured(report: Report, group: Slice) -> Iterator[tuple[str, Estimate]]:
-    """The measures of a slice; a component's name stands before them when there is more than one component.
+def measured(report: Report, group: Slice) -> dict[str, Kind]:
+    """A slice's measures by label: a component's name stands before them where there are several.
 
     Not those over readable answers that are the same over all, nor what no answer of a run with counts has counted.
     The flags of a judge have a table of their own.
     """
-    computed = _computed(report, group)
-    for component, ratios in computed.items():
-        for name, ratio in ratios.items():
-            if name.endswith(READABLE) and ratio.sums == ratios[name.removesuffix(READABLE)].sums:
-                continue
-            if ratio.n or not any(other.n for other in ratios.values()):
-                yield (f"{component}.{name}" if len(computed) > 1 else name), ratio
-
-
-def _computed(report: Report, group: Slice) -> dict[str, dict[str, Estimate]]:
-    """Every measure of a slice by component and name, without the flags of a judge."""
     judged = judged_names(report.header)
-    return {name: group_measures(group, name) for name in _measured_components(group) if name not in judged}
+    every: dict[str, dict[str, Kind]] = {}
+    for pattern, end in ((MEASURE, ""), (f"{MEASURE}{READABLE}", READABLE)):
+        for component, measure in group.each_name(pattern):
+            if component not in judged:
+                every.setdefault(component, {})[f"{measure}{end}"] = Kind(pattern, (component, measure))
 
+    def is_shown(name: str, of_component: dict[str, Kind]) -> bool:
+        ratios = {measure: group[filled(*kind)] for measure, kind in of_component.items()}
+        same = name.endswith(READABLE) and ratios[name].sums == ratios[name.removesuffix(READABLE)].sums
+        return not same and bool(ratios[name].n or not any(ratio.n for ratio in ratios.values()))
 
-def _measured_components(group: Slice) -> list[str]:
-    """The components with measures."""
-    return list(dict.fromkeys(component for component, _ in group.each_name(MEASURE)))
-
-
-def group_measures(group: Slice, component: str) -> dict[str, Estimate]:
-    """The measures of a component; of runs with malformed answers, each also over those that could be read."""
-    readable = {f"{name}{READABLE}": item for name, item in group.each(f"{MEASURE}{READABLE}", component).items()}
-    return group.each(MEASURE, component) | readable
-
-
-def _by_name(report: Report, group: Slice) -> dict[str, Estimate]:
-    """Every measure of a slice by the name that `measured` gives it, also where that leaves it out."""
-    computed = _computed(report, group)
     return {
-        (f"{component}.{name}" if len(computed) > 1 else name): ratio
-        for component, ratios in computed.items()
-        for name, ratio in ratios.items()
+        (f"{component}.{name}" if len(every) > 1 else name): kind
+        for component, kinds in every.items()
+        for name, kind in kinds.items()
+        if is_shown(name, kinds)
     }
 
 
-def measure_about(header: RunHeader, name: str) -> str:
-    """What a measure counts, as its scorer says; `name` is as `measured` gives it."""
-    for component in header.description.components:
-        for measure, described in (component.measures | component.means).items():
-            if name.removesuffix(READABLE) in (measure, f"{component.name}.{measure}"):
-                return described.about
-    return ""
+def measure_about(header: RunHeader, component: str, measure: str) -> str:
+    """What a measure counts, as its scorer says."""
+    declared = next((item for item in header.description.components if item.name == component), None)
+    described = declared and (declared.measures | declared.means).get(measure)
+    return described.about if described else ""
 
 
 def stated(report: Report) -> list[Table]:
@@ -276,50 +235,52 @@ def stated(report: Report) -> list[Table]:
 
 
 def _means(report: Report, declared: list[Component]) -> Table:
-    overall = report.summary.overall
-    means = {item.name: overall[f"score.{item.name}.points"] for item in declared}
     texts = dict.fromkeys(f"{item.figure}: {item.about}" for item in declared if item.about)
-    return doc.table(
+    return figures_table(
         "What else the judge says",
-        declared,
-        ("Figure", lambda item: item.name),
-        ("Scale", lambda item: f"{item.scale[0]:g} to {item.scale[1]:g}"),
-        *doc.estimate(lambda item: means[item.name], "Mean", "points"),
-        selection=lambda item: Selection(component=item.name),
+        report.header.description,
+        report.summary.overall,
+        POINTS,
+        ("Scale", lambda row: "{:g} to {:g}".format(*row.scale())),
+        *points("Mean"),
+        head="Figure",
+        each=[item.name for item in declared],
         note=f"means over the texts that have it; {_NO_WEIGHT}" + "".join(f"; {text.rstrip('.')}" for text in texts),
         signature=OF_A_RUN,
     )
 
 
 def _counts(report: Report, declared: Component) -> Table:
-    ratios = report.summary.overall.each(MEASURE, declared.name)
+    overall = report.summary.overall
+    ratios = overall.each(MEASURE, declared.name)
     listed = max((ratio.denominator or 0 for ratio in ratios.values()), default=0)
     others = listed - sum(ratio.numerator or 0 for ratio in ratios.values())
     note = f"of all that the judge lists in n texts, less what a check contradicts; {_NO_WEIGHT}"
-    return doc.table(
+    return figures_table(
         declared.name + (f": {declared.about.rstrip('.')}" if declared.about else ""),
-        ratios.items(),
-        ("Statement", lambda row: row[0]),
-        ("Times", lambda row: row[1].sums),
-        *doc.estimate(lambda row: row[1], "Share"),
-        selection=lambda _: Selection(component=declared.name),
+        report.header.description,
+        overall,
+        {word: Kind(MEASURE, (declared.name, word)) for word in ratios},
+        sums("Times"),
+        *estimate("Share"),
+        head="Statement",
         note=note + (f"; {others:,} have another word or none" if others else ""),
     )
 
 
 def bands(report: Report) -> Table:
     """How many samples are in each band of scores."""
-    shares = report.summary.overall.each("band.<band>")
-    floors = {item.name: f">= {fmt.threshold(item.at_least)}" for item in report.header.description.bands}
-    return doc.table(
+    suite, shares = report.header.description, report.summary.overall.each("band.<band>")
+    floors = {item.name: f">= {fmt.threshold(item.at_least)}" for item in suite.bands}
+    return figures_table(
         "Score distribution",
-        shares.items() if any(share.n for share in shares.values()) else (),
-        ("Band", lambda row: row[0]),
-        ("Score", lambda row: floors.get(row[0], "")),
-        (Column("", Kind.BAR), lambda row: Gauge(row[1].value)),
-        ("Samples", lambda row: fmt.band_count(row[1])),
-        doc.value(lambda row: row[1], "Share"),
-        selection=lambda row: Selection(band=row[0]),
+        suite,
+        report.summary.overall,
+        "band.<band>",
+        ("Score", lambda row: floors.get(row.label, "")),
+        *(bar(), counted("Samples"), value("Share")),
+        head="Band",
+        each=shares if any(share.n for share in shares.values()) else (),
     )
 
 
@@ -349,7 +310,7 @@ def answers_by_variant(report: Report) -> Table:
         ]
         truth = "" if expected[case] is None else fmt.shortened(fmt.as_text(expected[case]), _LONGEST_ANSWER)
         rows.append((case, truth, *row))
-    columns = [doc.words("Case"), doc.words("Expected"), *(Column(name, Kind.LINES) for name in names)]
+    columns = [doc.words("Case"), doc.words("Expected"), *(Column(name, doc.Kind.LINES) for name in names)]
     note = f"score and answer of each repeat; what all answers to a case begin with is cut to {START}"
     return _grid(report, "Answers by variant", tuple(columns), rows, note)
 

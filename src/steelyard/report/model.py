@@ -11,7 +11,7 @@ from steelyard.frozen import frozen
 from steelyard.records import Mark, RunHeader
 from steelyard.report.render.json import FLAT, encode, picked
 from steelyard.stats.intervals import Estimate
-from steelyard.store.base import Hit, Spending
+from steelyard.store.base import SampleFinding, Spending
 from steelyard.suite.case import Attachment
 
 _OF_RUNS = ("id", "created_at", "state", "verdict", "target", "version", "signature")
@@ -143,7 +143,7 @@ class Report:
     """How many samples the run has; `details` may hold fewer and then the report says so."""
     grid: list[SampleDetail] = field(default_factory=list)
     """Of a run of several variants whose `details` are not all, those of all samples of some cases, the worst first."""
-    findings: dict[str, list[Hit]] = field(default_factory=dict)
+    findings: dict[str, list[SampleFinding]] = field(default_factory=dict)
     """By code, the findings behind its count; the first few hundred when there are more."""
     spending: Spending | None = None
     """What the judge's calls took; None without a judge."""

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from steelyard.analysis.latency import CellLatency, LatencyFigures, Spread, latency_metrics, percentiles
-from steelyard.analysis.repeats import CellChecks, CheckFigure, CheckOfCell, ChecksFigures
-from steelyard.analysis.stability import BANDS, CellStability, PassFigures, StabilityFigures, band_of
+from steelyard.analysis.latency import CellLatency, latency_metrics, percentiles
+from steelyard.analysis.repeats import CellChecks, CheckDetails, CheckOfCell
+from steelyard.analysis.stability import BANDS, CellStability, FlakyCell, StabilityDetails, band_of
 from steelyard.metrics.figures import Slice
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.charts.base import Chart
+from steelyard.report.charts.latency import timed_calls
 from steelyard.report.document import Column, Facts, Fold, Section, Table, section
-from steelyard.report.figures import figure_of, figures_table
+from steelyard.report.figures import estimate, figures_table, interval, value
 from steelyard.report.format import OF_A_RUN
 from steelyard.report.groups import computed
 from steelyard.report.model import Report
@@ -68,42 +70,57 @@ _RULE = "pass rule"
 
 def headline(report: Report) -> str:
     """`Cases passed 12 of 18, 1 cannot tell; checks 40 of 45`; "" for a suite without expectations."""
-    result = report.summary.checks
+    result, overall = report.summary.checks, report.summary.overall
     if result is None:
         return ""
-    cases = f"{_cells_word(result).capitalize()} passed {result.cells_passed:,} of {result.n_cells:,}"
-    open_cases = f", {result.cells_undecided:,} cannot tell" if result.cells_undecided else ""
-    open_checks = f", {result.checks_undecided:,} cannot tell" if result.checks_undecided else ""
-    return f"{cases}{open_cases}; checks {result.checks_passed:,} of {_n_checks(result)}{open_checks}"
+    cases = f"{_cells_word(result.cells).capitalize()} passed {_cases_passed(overall)}"
+    open_cases, open_checks = (overall.count(f"{what}.count.undecided") for what in ("cases", "checks"))
+    checks = f"checks {_checks_passed(overall)}" + (f", {open_checks:,} cannot tell" if open_checks else "")
+    return f"{cases}{f', {open_cases:,} cannot tell' if open_cases else ''}; {checks}"
+
+
+def _cases_passed(overall: Slice) -> str:
+    return f"{overall.count('cases.count.passed'):,} of {overall.count('cases.count.all'):,}"
+
+
+def _checks_passed(overall: Slice) -> str:
+    """How many of all checks passed; of cases that were never asked nobody knows how many they have."""
+    counts = [overall.count(f"checks.count.{state}") for state in ("passed", "failed", "undecided")]
+    least = "at least " if overall.count("cases.count.unknown") else ""
+    return f"{counts[0]:,} of {least}{sum(counts):,}"
 
 
 def says_it_all(report: Report) -> bool:
     """True when a suite scores by its expectations alone: components, patterns, priorities and worst samples would say
     once more what failed checks and the errors by code say."""
-    only = list(computed(report)) == [EXPECT]
+    only = computed(report) == [EXPECT]
     return only and report.summary.checks is not None and "failing.samples" not in report.summary.overall
 
 
 def expectations(report: Report) -> list[tuple[str, str]]:
     """Cases and checks that passed, how likely several repeats all pass, and which cases are flaky."""
-    result = report.summary.checks
+    result, overall = report.summary.checks, report.summary.overall
     if result is None:
         return []
-    word = _cells_word(result).capitalize()
-    possible = f", {fmt.bounds(result.cells_rate)} possible" if result.cells_rate.possible else ""
-    cells = f"{result.cells_passed:,} of {result.n_cells:,}: {fmt.with_base(result.cells_rate)}{possible}"
-    checks = f"{result.checks_passed:,} of {_n_checks(result)}: {fmt.with_base(result.checks_rate)}"
+    cases, checks = overall["cases.passed"], overall["checks.passed"]
+    possible = f", {fmt.bounds(cases)} possible" if cases.possible else ""
+    passed = f"{_cases_passed(overall)}: {fmt.with_base(cases)}{possible}"
     rows: list[tuple[str, str]] = [
-        (f"{word} passed", doc.Figures(cells, Selection())),
-        ("Checks passed", doc.Figures(checks, Selection())),
+        (f"{_cells_word(result.cells).capitalize()} passed", doc.Figures(passed, Selection())),
+        ("Checks passed", doc.Figures(f"{_checks_passed(overall)}: {fmt.with_base(checks)}", Selection())),
         ("Required repeats", _required_repeats(result)),
     ]
-    passes = report.summary.passes
-    if passes is not None and len(passes.all_of) > 1:
-        rows += [("pass^k", _in_a_row(passes.all_of)), ("Flaky", _flaky(passes))]
-        if passes.all_of != result.all_of:
-            rows.append(("pass^k of checks", f"{_in_a_row(result.all_of)}, by the checks alone"))
+    all_of, by_checks = _all_of(overall), _all_of(overall, "checks.pass_all")
+    if len(all_of) > 1:
+        rows += [("pass^k", _in_a_row(all_of)), ("Flaky", _flaky(report))]
+        if all_of != by_checks:
+            rows.append(("pass^k of checks", f"{_in_a_row(by_checks)}, by the checks alone"))
     return rows
+
+
+def _all_of(overall: Slice, name: str = "pass_all") -> dict[int, Estimate]:
+    """pass^k by k."""
+    return {int(k): item for k, item in overall.each(f"{name}.<k>").items()}
 
 
 def failed_checks(report: Report) -> Table:
@@ -125,7 +142,8 @@ def failed_checks(report: Report) -> Table:
             rule = (_AT_ONCE, _APART) if cell.rule_holds else (_RULE, report.summary.passing)
             passed = _figures(cell, cell.clean, cell.decided)
             rows.append((_cell(cell), rule[0], passed, _state(cell), rule[1]))
-    total = max(result.checks_failed + result.checks_undecided, len(rows))
+    open_, failed = (report.summary.overall.count(f"checks.count.{state}") for state in ("undecided", "failed"))
+    total = max(failed + open_, len(rows))
     figures = map(Column, ("Passed", "State"))
     columns = (doc.words("Case"), doc.words("Check"), *figures, doc.words("Findings"))
     table = Table("Checks that do not pass", columns, rows, total=total, most=_MOST_FAILED)
@@ -148,59 +166,56 @@ def _figures(cell: CellChecks, part: int, n: int, check: str = "") -> str:
 
 def by_check(report: Report) -> Table:
     """Of each declared check: cases that passed, failed or cannot be told; answers that passed, failed, never ran."""
-    declared = report.summary.checks.by_declared if report.summary.checks else ()
+    overall = report.summary.overall
+    declared = list(overall.each("check.<check>.passed"))
     note = "not run: the call failed, the answer could not be read or is missing; it never counts as passed"
-    some_did_not_run = any(line.not_run for line in declared)
-    return _check_table("By check", [*declared], note if some_did_not_run else "")
+    some_did_not_run = any(overall.count(f"check.{name}.answers.not_run") for name in declared)
+    return _check_table("By check", declared, overall, note if some_did_not_run else "")
 
 
 def by_value(report: Report) -> Table:
     """The same for each value that was looked for; nothing when no check looks for several."""
-    items = report.summary.checks.by_check if report.summary.checks else ()
-    declared = [item.name.partition(":")[0] for item in items]
-    several = [item for item, name in zip(items, declared, strict=True) if declared.count(name) > 1]
-    return _check_table("By check and value", several)
+    names = report.summary.checks.by_check if report.summary.checks else ()
+    declared = Counter(name.partition(":")[0] for name in names)
+    several = [name for name in names if declared[name.partition(":")[0]] > 1]
+    return _check_table("By check and value", several, report.summary.overall)
 
 
-def _check_table(title: str, lines: list[CheckFigure], note: str = "") -> Table:
+def _check_table(title: str, names: Sequence[str], overall: Slice, note: str = "") -> Table:
     rows = [
         (
-            line.name,
+            name,
             *(
-                doc.Figures(f"{getattr(line, name):,}", Selection(check=line.name, **_OF_ANSWERS.get(name, {})))
-                for name in _OF_CHECKS.values()
+                doc.Figures(
+                    f"{overall.count(f'check.{name}.{which}'):,}", Selection(check=name, **_OF_ANSWERS.get(which, {}))
+                )
+                for which in _OF_CHECKS.values()
             ),
         )
-        for line in lines
+        for name in names
     ]
     return Table(title, (doc.words("Check"), *map(Column, _OF_CHECKS)), rows, note)
 
 
 _OF_CHECKS = {
-    "Passed": "cells_passed",
-    "Failed": "cells_failed",
-    "Cannot tell": "undecided",
-    "Answers passed": "passed",
-    "Answers failed": "failed",
-    "Not run": "not_run",
+    "Passed": "cells.passed",
+    "Failed": "cells.failed",
+    "Cannot tell": "cells.undecided",
+    "Answers passed": "answers.passed",
+    "Answers failed": "answers.failed",
+    "Not run": "answers.not_run",
 }
 _OF_ANSWERS: dict[str, dict[str, Any]] = {
-    name: {"state": name, "outcome": "conclusive"} for name in ("passed", "failed")
+    f"answers.{state}": {"state": state, "outcome": "conclusive"} for state in ("passed", "failed")
 }
 """The columns that count answers in which a check ran; of an inconclusive sample none counts as run."""
 
 
-def _required_repeats(checks_figures: ChecksFigures) -> str:
-    rules = dict.fromkeys(check.required_repeats for cell in checks_figures.cells for check in cell.checks)
+def _required_repeats(details: CheckDetails) -> str:
+    rules = dict.fromkeys(check.required_repeats for cell in details.cells for check in cell.checks)
     if len(rules) == 1:
         return _REQUIRED_REPEATS[next(iter(rules))]
     return f"each by its own rule: {', '.join(rules)}" if rules else "none ran"
-
-
-def _n_checks(checks_figures: ChecksFigures) -> str:
-    """How many checks there are; of cases that were never asked nobody knows how many they have."""
-    n = checks_figures.checks_passed + checks_figures.checks_failed + checks_figures.checks_undecided
-    return f"at least {n:,}" if checks_figures.cells_unknown else f"{n:,}"
 
 
 def _few_ks(all_of: dict[int, Estimate]) -> list[int]:
@@ -221,33 +236,32 @@ def _in_a_row(all_of: dict[int, Estimate]) -> str:
     return f"{message}; probability that all k repeats pass"
 
 
-def _flaky(figures: PassFigures) -> str:
+def _flaky(report: Report) -> str:
     """`3 of 24 cases, some repeats pass and others do not: case_02 2 of 5, ...`."""
-    share = figures.flaky
-    if share.value is None and not figures.n_flaky:
+    share, n_flaky = report.summary.overall["flaky_rate"], report.summary.overall.count("cases.count.flaky")
+    if share.value is None and not n_flaky:
         return f"{fmt.NOT_AVAILABLE} (no case has two decided answers)"
     n = share.n + share.n_missing
     undecided = f", {share.n_missing:,} undecided" if share.n_missing else ""
     undecided += f" ({fmt.bounds(share)})" if share.possible else ""
-    message = f"{figures.n_flaky:,} of {n:,} {_cells_word(figures)}{undecided}"
+    message = f"{n_flaky:,} of {n:,} {_cells_word(report.summary.flaky_cells)}{undecided}"
     named = [
         f"{cell_name(cell.case_id, cell.variant)} {cell.clean} of {cell.decided}"
-        for cell in figures.cells[:_MOST_NAMED]
+        for cell in report.summary.flaky_cells[:_MOST_NAMED]
     ]
     if not named:
         return message
-    more = f", and {figures.n_flaky - len(named):,} more" if figures.n_flaky > len(named) else ""
+    more = f", and {n_flaky - len(named):,} more" if n_flaky > len(named) else ""
     return f"{message}, some repeats pass and others do not: {', '.join(named)}{more}"
 
 
 def flaky_in_words(report: Report) -> str:
     """Which cases of a suite without checks pass in some repeats and not in others; "" when none does."""
-    result = report.summary.passes if report.summary.checks is None else None
-    return _flaky(result) if result is not None and result.cells else ""
+    return _flaky(report) if report.summary.flaky_cells and report.summary.checks is None else ""
 
 
-def _cells_word(figures: ChecksFigures | PassFigures) -> str:
-    return "cases and variants" if any(cell.variant for cell in figures.cells) else "cases"
+def _cells_word(cells: Sequence[CellChecks | FlakyCell]) -> str:
+    return "cases and variants" if any(cell.variant for cell in cells) else "cases"
 
 
 def _state(check: CheckOfCell | CellChecks) -> str:
@@ -256,15 +270,17 @@ def _state(check: CheckOfCell | CellChecks) -> str:
 
 def passes(report: Report) -> Table:
     """pass^k, and how many cases are flaky, of a suite without checks."""
-    result = report.summary.passes
-    if result is None or report.summary.checks is not None:
+    overall = report.summary.overall
+    all_of = _all_of(overall)
+    if not all_of or report.summary.checks is not None:
         return doc.NO_TABLE
     return figures_table(
         "Passing over repeats",
-        report.summary.overall,
-        {f"pass^{k}": f"pass_all.{k}" for k in _few_ks(result.all_of)} | {"Flaky cases": "flaky_rate"},
-        *doc.estimate(figure_of, "Share"),
-        ("Possible", lambda row: fmt.bounds(row.figure)),
+        report.header.description,
+        overall,
+        {f"pass^{k}": f"pass_all.{k}" for k in _few_ks(all_of)} | {"Flaky cases": "flaky_rate"},
+        *estimate("Share"),
+        ("Possible", lambda row: fmt.bounds(row[""])),
         note="pass^k: chance that k answers to a case all pass; flaky: some of its answers pass and others do not;"
         " possible: if all answers that are missing failed, or all passed",
         signature=OF_A_RUN,
@@ -273,14 +289,13 @@ def passes(report: Report) -> Table:
 
 def flaky_cases(report: Report) -> Table:
     """The cases that pass in some repeats and not in others, those that pass least often first."""
-    result = report.summary.passes if report.summary.checks is None else None
     return doc.table(
         "Flaky cases",
-        result.cells if result else (),
+        report.summary.flaky_cells if report.summary.checks is None else (),
         ("Case", lambda cell: cell_name(cell.case_id, cell.variant)),
         ("Passed", lambda cell: f"{cell.clean:,} of {cell.decided:,}"),
         selection=lambda cell: Selection(case=cell.case_id, variant=cell.variant),
-        total=result.n_flaky if result else 0,
+        total=report.summary.overall.count("cases.count.flaky"),
         most=_MOST_FAILED,
     )
 
@@ -296,15 +311,16 @@ def stability(report: Report) -> Table:
     messages += [f"{fmt.counted(keyless, 'item')} came without {result.key}"] if keyless else []
     return figures_table(
         "Stability over repeats",
+        report.header.description,
         overall,
         {f"{name} ({result.how[name]})" if name in result.how else name: f"stability.{name}" for name in shares},
-        *doc.estimate(figure_of, "Alike")[:2],
-        ("Band", lambda row: band_of(row.figure.value)),
-        ("Comparisons", lambda row: f"{overall.count(row.name.replace('stability.', 'stability.comparisons.')):,}"),
+        *(value("Alike"), interval()),
+        ("Band", lambda row: band_of(row[""].value)),
         (
-            "Cases",
-            lambda row: f"{row.figure.n:,}" + (f", {row.figure.n_missing:,} n/a" if row.figure.n_missing else ""),
+            "Comparisons",
+            lambda row: row.count(row.own.pattern.replace("stability.", "stability.comparisons.")),
         ),
+        ("Cases", lambda row: f"{row[''].n:,}" + (f", {row[''].n_missing:,} n/a" if row[""].n_missing else "")),
         head="Items",
         note="; ".join(messages),
         signature=OF_A_RUN,
@@ -355,27 +371,28 @@ def _least(cell: CellStability) -> float:
 
 def latency(report: Report) -> list[tuple[str, str]]:
     """All answered calls, those that were not, first byte, queue and load; nothing where times are not looked at."""
-    result = report.summary.latency
+    result, overall = report.summary.latency, report.summary.overall
     if result is None or not times_have_a_part(report):
         return []
-    timed, few = _spread(result.overall, [*latency_metrics()]), _few_points()
-    rows: list[tuple[str, str]] = [(result.timed.capitalize(), doc.Figures(timed, Selection(min_latency=0.0)))]
-    if result.timeouts or result.failures:
-        rows.append(("Not answered", doc.Figures(_unanswered(result), Selection(outcome="target_failed"))))
-    if result.first_byte is not None:
-        rows.append(("First byte", _spread(result.first_byte, few)))
-    if result.first_token is not None:
-        rows.append(("First token", _spread(result.first_token, few)))
-    if (rate := result.tokens_per_second) is not None:
-        rows.append(
-            ("Tokens a second", f"p50 {rate['p50']:.4g}, mean {rate['mean']:.4g}, min {rate['min']:.4g}; n {rate.n:,}")
-        )
-    if result.queued is not None:
-        rows.append(("Sent late by", _spread(result.queued, few)))
+    timeouts, failures = overall.count("latency.timeouts"), overall.count("latency.failures")
+    timed, few = _spread(overall, "latency", [*latency_metrics()]), _few_points()
+    rows: list[tuple[str, str]] = [(timed_calls(timeouts).capitalize(), doc.Figures(timed, Selection(min_latency=0.0)))]
+    if timeouts or failures:
+        rows.append(("Not answered", doc.Figures(_unanswered(timeouts, failures), Selection(outcome="target_failed"))))
+    for name, label in (("latency.first_byte", "First byte"), ("first_token", "First token")):
+        if f"{name}.n" in overall:
+            rows.append((label, _spread(overall, name, few)))
+    if "tokens_per_second.n" in overall:
+        speed = {point: overall[f"tokens_per_second.{point}"] for point in ("p50", "mean", "min")}
+        message = ", ".join(f"{point} {item.value or 0.0:.4g}" for point, item in speed.items())
+        rows.append(("Tokens a second", f"{message}; n {speed['p50'].n:,}"))
+    is_open = "latency.queued.n" in overall
+    if is_open:
+        rows.append(("Sent late by", _spread(overall, "latency.queued", few)))
     if result.normal:
         rows.append(("Hint", result.normal))
     # An open load stands among the notes at the top, and what looks wrong among the warnings.
-    if result.load and result.queued is None:
+    if result.load and not is_open:
         rows.append(("Load", result.load))
     if result.bottleneck:
         rows.append(("Client", result.bottleneck))
@@ -398,7 +415,8 @@ def slowest_cases(report: Report) -> Table:
     if unanswered:
         columns.append(("Timed out", lambda cell: f"{cell.timeouts:,}"))
         columns.append(("Failed", lambda cell: f"{cell.failures:,}"))
-    return doc.table("Slowest cases", ordered, *columns, selection=_of_cell, total=result.n_cells, most=_FEW_CELLS)
+    total = report.summary.overall.count("latency.cells")
+    return doc.table("Slowest cases", ordered, *columns, selection=_of_cell, total=total, most=_FEW_CELLS)
 
 
 def _point(name: str) -> doc.Written[CellLatency]:
@@ -411,17 +429,19 @@ def _few_points() -> list[str]:
     return [*percentiles(compared=True), "max"]
 
 
-def _spread(spread: Spread, names: list[str]) -> str:
-    if not spread.n:
+def _spread(overall: Slice, head: str, names: list[str]) -> str:
+    values = {name: overall[f"{head}.{name}"].value for name in names}
+    n = overall[f"{head}.p50"].n
+    if not n:
         return f"{fmt.NOT_AVAILABLE} (no call was answered or timed out)"
-    there = [name for name in names if spread[name] is not None]
-    message = ", ".join(f"{name} {fmt.seconds(spread[name])}" for name in there)
-    lacking = ", ".join(f"{name} takes {fewest_for(int(name[1:]) / 100)}" for name in names if name not in there)
-    return f"{message}; n {spread.n:,}{f' ({lacking})' if lacking else ''}"
+    message = ", ".join(f"{name} {fmt.seconds(value)}" for name, value in values.items() if value is not None)
+    lacking = ", ".join(
+        f"{name} takes {fewest_for(int(name[1:]) / 100)}" for name, value in values.items() if value is None
+    )
+    return f"{message}; n {n:,}{f' ({lacking})' if lacking else ''}"
 
 
-def _unanswered(latency_figures: LatencyFigures) -> str:
-    timeouts, failures = latency_figures.timeouts, latency_figures.failures
+def _unanswered(timeouts: int, failures: int) -> str:
     parts = [f"{timeouts:,} timed out: at least the time waited in every figure of time"] if timeouts else []
     return "; ".join(parts + ([f"{failures:,} failed otherwise: in no figure of time"] if failures else []))
 
@@ -430,20 +450,20 @@ def _slowest_first(cell: CellLatency) -> tuple[bool, float]:
     return (cell.spread.n > 0, -(cell.spread.tail[1] or 0.0))
 
 
-def checks_data(checks_figures: ChecksFigures) -> dict[str, Any]:
-    """The figures; of each cell also how many repeats every check was planned for, and whether it is flaky."""
-    data = encode_object(checks_figures)
-    for cell, message in zip(checks_figures.cells, data["cells"], strict=True):
+def checks_data(details: CheckDetails) -> dict[str, Any]:
+    """The lists; of each cell also how many repeats every check was planned for, and whether it is flaky."""
+    data = encode_object(details)
+    for cell, message in zip(details.cells, data["cells"], strict=True):
         message["flaky"] = cell.flaky
         for check, of_check in zip(cell.checks, message["checks"], strict=True):
             of_check["n"] = check.n
     return data
 
 
-def stability_data(stability_figures: StabilityFigures, overall: Slice) -> dict[str, Any]:
+def stability_data(details: StabilityDetails, overall: Slice) -> dict[str, Any]:
     """The lists, with the band that each figure is in."""
-    data = encode_object(stability_figures)
-    data["bands"] = {name: band_of(share.value) for name, share in stability_figures.of_run(overall).items()}
+    data = encode_object(details)
+    data["bands"] = {name: band_of(share.value) for name, share in details.of_run(overall).items()}
     for part in data["cells"]:
         shares = {"presence": part["presence"], **part["fields"]}
         part["bands"] = {name: band_of(share["value"]) for name, share in shares.items()}

@@ -129,8 +129,8 @@ def data(report: Report) -> dict[str, Any]:
         "warnings": encode(run.judge_warnings(report)),
         "passing": summary.passing or None,
         "scales": encode(_scales(report)),
+        "why_inconclusive": encode(summary.why_inconclusive),
         "codes": findings.codes_data(report),
-        "first_failures": encode(summary.overall.counts("first_failures.<kind>")),
         "charts": encode(charts_of(summary, report.header)),
         "n_shown": len(report.details),
         **picked(report, "worst", "slowest", "n_samples"),
@@ -146,9 +146,6 @@ def data(report: Report) -> dict[str, Any]:
         results["judge"] |= {"spending": encode(report.spending)}
     elif report.spending is not None:
         results["spending"] = encode(report.spending)
-    if summary.reused is not None:
-        names = ("cached", "answers", "provider_cached", "copied", "copied_cells")
-        results["reused"] |= {name: summary.overall.count(f"reused.{name}") for name in names}
     if summary.confidence is not None:
         results["confidence"] = confidence.confidence_data(summary.confidence, summary.overall)
     if summary.checks is not None:
@@ -228,13 +225,13 @@ def headline(report: Report, *, most: int | None = None, extra: Sequence[doc.Blo
     return doc.Headline(word, meaning, title, _pass_rate(report), [*first, *disclosed, *last], extra)
 
 
-def _pass_rate(report: Report) -> doc.Figure:
+def _pass_rate(report: Report) -> doc.HeadlineFigure:
     rate = report.summary.overall["pass_rate"]
     marks = wording.limits_of(report, "pass_rate")
     value = fmt.distinguished(rate.value, "share", *marks)
     detail = wording.pass_rate(report).removeprefix(value)
     gauge = doc.Gauge(rate.value, rate.low, rate.high, max(marks, default=None), fmt.with_base(rate, limits=marks))
-    return doc.Figure("Pass rate", doc.Figures(value, Selection()), detail.strip(), gauge)
+    return doc.HeadlineFigure("Pass rate", doc.Figures(value, Selection()), detail.strip(), gauge)
 
 
 def context(report: Report) -> list[str]:

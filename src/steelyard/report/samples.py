@@ -24,7 +24,7 @@ from steelyard.records import (
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report import wording
-from steelyard.report.document import Block, Fold, Quote, SampleBlock, Samples, Table, Text, Tone, bullets
+from steelyard.report.document import Block, Fold, Quote, SampleBlock, SampleList, Table, Text, Tone, bullets
 from steelyard.report.format import as_text, clipped, contrasted, counted, laid_out, shortened
 from steelyard.report.judge.run import judged_lines, judged_names, stated, vote_lines, vote_name
 from steelyard.report.model import JudgementDetail, Marked, Report, SampleDetail, VoteDetail
@@ -34,7 +34,7 @@ from steelyard.suite.judge import REMARKS, JudgeModel
 from steelyard.suite.labels import is_labelled
 
 
-def samples(report: Report) -> Samples:
+def samples(report: Report) -> SampleList:
     """All samples that the report details; repeats of a case stand together."""
     reader = SampleReader(report.header, report.details, Palette.of(report), report.summary.repeats)
     items = [reader.sample(detail) for detail in report.details]
@@ -43,7 +43,7 @@ def samples(report: Report) -> Samples:
         for detail, item in zip(report.details, items, strict=True):
             by_cell.setdefault((detail.line.case_id, detail.line.variant), []).append((detail.line.repeat, item))
         items = [_case(cell_name(*cell), repeats) for cell, repeats in by_cell.items()]
-    return Samples(items, report.n_samples)
+    return SampleList(items, report.n_samples)
 
 
 def _case(name: str, repeats: list[tuple[int, SampleBlock]]) -> SampleBlock:

@@ -15,7 +15,7 @@ from steelyard.report.format import clipped
 from steelyard.report.judge.run import corrected_rate, excluded_sentence, mode_sentence
 from steelyard.report.model import Report, SampleDetail
 from steelyard.report.verdicts import NO_VERDICT
-from steelyard.store.base import Hit
+from steelyard.store.base import SampleFinding
 from steelyard.store.headers import is_partial, missing_repeats
 from steelyard.suite.case import cell_name
 from steelyard.suite.truth import stored_lines, worth
@@ -179,13 +179,13 @@ def gate_name(gate: GateResult) -> str:
     return f"{gate.metric} {rest.removesuffix(' skip small')}" if "*" in written and rest else gate.gate
 
 
-def sample_name(line: SampleLine | Hit, *, repeats: int = 1) -> str:
+def sample_name(line: SampleLine | SampleFinding, *, repeats: int = 1) -> str:
     """The name of a sample, or of the one a finding is in: the case, with variant and repeat where there are more."""
     name = cell_name(line.case_id, line.variant)
     return f"{name} #{line.repeat + 1}" if repeats > 1 or line.repeat > 0 else name
 
 
-def anchor(line: SampleLine | Hit) -> str:
+def anchor(line: SampleLine | SampleFinding) -> str:
     """The id of a sample in a page."""
     name = "\0".join([line.case_id, line.variant, str(line.repeat)])
     return f"sample-{sha256(name.encode('utf-8', 'backslashreplace')).hexdigest()[:12]}"
@@ -337,10 +337,8 @@ def times_have_a_part(report: Report) -> bool:
         return True
     limits = report.header.description.latency
     asked = summary.checks is not None or summary.stability is not None
-    streamed = summary.latency.first_token is not None
-    return (
-        asked or streamed or bool(limits.below or limits.above or limits.normal) or summary.latency.queued is not None
-    )
+    looked_at = bool(limits.below or limits.above or limits.normal)
+    return asked or looked_at or any(name in summary.overall for name in ("first_token.n", "latency.queued.n"))
 
 
 def not_shown(report: Report) -> str:

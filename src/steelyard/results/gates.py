@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard import plugins
 from steelyard.errors import UsageError
-from steelyard.frozen import frozen
+from steelyard.frozen import frozen, values_of
 from steelyard.records import CriteriaChanges, RunHeader
 from steelyard.results.comparisons import compare_with
 from steelyard.results.find import reference_of
@@ -62,7 +62,7 @@ def gate(
     with run_of(run, store).opened() as (opened, header), ExitStack() as closing:
         if suite is not None:
             model = model_of(suite)
-            now = header.description.model_copy(update={"gates": model.gates, "criteria": model.criteria})
+            now = header.description.model_copy(update=values_of(model, "gates", "criteria"))
             header = replace(header, suite=now.data())
         reference = reference_of(opened, against, header.suite_name, closing)
         options = {"allow_mismatch": allow_mismatch, "without_contested": without_contested}

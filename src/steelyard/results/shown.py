@@ -152,10 +152,10 @@ def html_block(document: Document) -> str:
 
     Of samples it has the worst alone: a notebook keeps what a cell shows, and all samples are megabytes.
     """
-    from steelyard.report.document import Samples
+    from steelyard.report.document import SampleList
     from steelyard.report.render.html import BlockWriter
 
-    blocks = [block for block in document.blocks if not isinstance(block, Samples)]
+    blocks = [block for block in document.blocks if not isinstance(block, SampleList)]
     hint = ["All samples: .write_html(FILE)"] if len(blocks) < len(document.blocks) else []
     shown = replace(document, blocks=blocks, last=[*document.last, *hint])
     body = re.sub(r'<a href="#[^"]*">(.*?)</a>', r"\1", BlockWriter(shown, _LONGEST).body())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
@@ -11,6 +10,7 @@ from steelyard.cli.options import as_json, store_url
 from steelyard.cli.output import console, print_json, print_line, show_document
 from steelyard.report.format import one_line
 from steelyard.report.render.json import encode
+from steelyard.wording import when
 
 if TYPE_CHECKING:
     from steelyard.store.logs import BaselineEntry
@@ -154,15 +154,11 @@ def remove(name: str, reason: str, suite: str | None, by: str | None, store_url:
     print_line(message, entry_data(entry), as_json=as_json)
 
 
-def _when(moment: float) -> str:
-    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M UTC")
-
-
 def _message(entry: BaselineEntry) -> str:
     did = "removed" if entry.removed else "FORCED" if entry.forced else "locked"
     reason = f": {one_line(entry.reason)}" if entry.reason else ""
     names = f"{one_line(entry.suite_name)}/{entry.name}"
-    return f"{_when(entry.made_at)}  {did:<7}  {names} = {entry.run_id}\n    by {one_line(entry.made_by)}{reason}"
+    return f"{when(entry.made_at)}  {did:<7}  {names} = {entry.run_id}\n    by {one_line(entry.made_by)}{reason}"
 
 
 def _table(baseline_entries: list[BaselineEntry], titles: tuple[str, ...]) -> None:
@@ -174,6 +170,6 @@ def _table(baseline_entries: list[BaselineEntry], titles: tuple[str, ...]) -> No
         table.add_column(title, overflow="fold", no_wrap=title == "run")
     for entry in baseline_entries:
         forced = " (forced)" if entry.forced else ""
-        cells = (entry.suite_name, entry.name + forced, entry.run_id, _when(entry.made_at)[:10], entry.made_by)
+        cells = (entry.suite_name, entry.name + forced, entry.run_id, when(entry.made_at)[:10], entry.made_by)
         table.add_row(*(Text(one_line(cell)) for cell in cells))
     console().print(table)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from steelyard.frozen import frozen
+from steelyard.frozen import frozen, values_of
 from steelyard.report.charts.base import (
     BLUE,
     DARK_VERMILLION,
@@ -268,7 +268,7 @@ def _about(trend: Trend, axis: _Axis) -> str:
 def _layers(history: History, trend: Trend, axis: _Axis, *, labels: bool, last: bool = True) -> list[dict[str, Any]]:
     x, y = axis.x(labels=last), _y_axis(trend)
     values = [
-        {"run": name, "value": item.value, "low": item.low, "high": item.high, "stretch": stretch}
+        {"run": name, **values_of(item, "value", "low", "high"), "stretch": stretch}
         for name, item, stretch in zip(axis.trended, trend.values, axis.stretches, strict=True)
         if item.value is not None
     ]

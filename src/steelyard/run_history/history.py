@@ -14,7 +14,7 @@ from steelyard.analysis.criteria import HASHED, changed_values, criteria_of, has
 from steelyard.analysis.stored import figures_of
 from steelyard.analysis.target import changes_text, target_changes, target_description, target_name
 from steelyard.decide.baselines import baselines
-from steelyard.decide.gates import measure, p_text
+from steelyard.decide.gates import measure
 from steelyard.decide.provenance import DeletedRuns, deletions
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
@@ -28,7 +28,7 @@ from steelyard.store.base import Store
 from steelyard.store.headers import all_cached, answers_from, arm_of, is_partial, is_reading, origin
 from steelyard.suite.values import Band
 from steelyard.suite.yaml import listed
-from steelyard.wording import counted, day, in_unit
+from steelyard.wording import counted, day, in_unit, p_text
 
 
 @frozen
@@ -293,7 +293,7 @@ class _Read:
 
 
 @frozen
-class Wanted:
+class HistoryOptions:
     """What is asked of a history: the newest `last` runs, which figures, one of them by slice or code, and of which
     target, by its name in the table or a part of it."""
 
@@ -303,20 +303,20 @@ class Wanted:
     target: str = ""
 
 
-def read_history(store: Store, suite: str, wanted: Wanted = Wanted()) -> History:  # noqa: B008 - frozen
+def read_history(store: Store, suite: str, options: HistoryOptions = HistoryOptions()) -> History:  # noqa: B008 - frozen
     """The runs of the suite of that name; UsageError when it has none, or a figure is asked for that is none."""
     headers = store.runs(suite)
     if not headers:
         raise UsageError(_no_runs(store, suite))
     load_metrics(headers[0])
     groupings = groupings_of(headers[0])
-    if wanted.by not in ("", *groupings):
-        raise UsageError(f"--by {wanted.by!r}: the newest run of {suite} has {listed(groupings)}")
-    asked = {text: asked_metric(text) for text in dict.fromkeys((*DEFAULT_METRICS, *wanted.metrics))}
-    headers = _of_target(headers, wanted.target)
-    shown = headers[: wanted.last] if wanted.last else headers
-    factors = {wanted.by, *(gate.factor or "" for gate in asked.values())} - {"", CODE}
-    codes = wanted.by == CODE
+    if options.by not in ("", *groupings):
+        raise UsageError(f"--by {options.by!r}: the newest run of {suite} has {listed(groupings)}")
+    asked = {text: asked_metric(text) for text in dict.fromkeys((*DEFAULT_METRICS, *options.metrics))}
+    headers = _of_target(headers, options.target)
+    shown = headers[: options.last] if options.last else headers
+    factors = {options.by, *(gate.factor or "" for gate in asked.values())} - {"", CODE}
+    codes = options.by == CODE
     reader = _Reader(store, headers, asked)
     figures = figures_of(store, shown, None if codes else reader.names, factors)
     results = sorted(
@@ -325,13 +325,13 @@ def read_history(store: Store, suite: str, wanted: Wanted = Wanted()) -> History
     )
     trended = [item for item in results if not item.run.left_out]
     marks = marks_between([item.header for item in trended], [item.run.answered_at for item in trended])
-    names = [name for name in asked if name in wanted.metrics] or ["average", "pass_rate"]
+    names = [name for name in asked if name in options.metrics] or ["average", "pass_rate"]
     trends = [_trend(name, name, asked[name], trended) for name in names]
-    for text in wanted.metrics:
+    for text in options.metrics:
         if not any(value.n for trend in trends if trend.metric == text for value in trend.values):
             raise UsageError(f"no run of {suite} that counts has {text}: see docs/reference/metrics.md for the names")
     trends = [trend for trend in trends if any(value.value is not None for value in trend.values)]
-    grouped, n_groups = _groups(wanted, names, asked, trended)
+    grouped, n_groups = _groups(options, names, asked, trended)
     # The figures of the whole suite were asked for first: how many slices there are does not blur them.
     named = _named_changes(trends, marks, trended) | _named_changes(grouped, marks, trended)
     newest = results[-1]
@@ -342,7 +342,7 @@ def read_history(store: Store, suite: str, wanted: Wanted = Wanted()) -> History
         marks=tuple(marks),
         trends=tuple(replace(trend, changes=named[trend.metric]) for trend in trends),
         grouped=tuple(replace(trend, changes=named[trend.metric]) for trend in grouped),
-        by=wanted.by,
+        by=options.by,
         n_groups=n_groups,
         passing=(newest.header.suite.get("passing") or {}).get("text", "") if newest.figures is not None else "",
         best_band="" if reader.best_band is None else reader.best_band.name,
@@ -483,20 +483,20 @@ def _thresholds(header: RunHeader, figure: Gate) -> Iterator[tuple[str, float]]:
 
 
 def _groups(
-    wanted: Wanted, names: Sequence[str], asked: dict[str, Gate], runs: Sequence[_Read]
+    options: HistoryOptions, names: Sequence[str], asked: dict[str, Gate], runs: Sequence[_Read]
 ) -> tuple[list[Trend], int]:
     """A trend for each slice of a factor, or for each finding code, those that moved most first; and how many are."""
-    if not wanted.by:
+    if not options.by:
         return [], 0
-    if wanted.by == CODE:
+    if options.by == CODE:
         found = [run.figures.slice().counts("findings.<code>") for run in runs if run.figures]
         every = dict.fromkeys(code for counts in found for code in counts)
         results = [_code_trend(code, runs) for code in sorted(every)]
     else:
         metric = next((name for name in names if asked[name].factor is None), "average")
-        of = [run.figures.slices(wanted.by) if run.figures else [] for run in runs]
+        of = [run.figures.slices(options.by) if run.figures else [] for run in runs]
         every = dict.fromkeys(part.name for parts in of for part in parts)
-        results = [_slice_trend(wanted.by, name, metric, runs) for name in every]
+        results = [_slice_trend(options.by, name, metric, runs) for name in every]
     results = [trend for trend in results if any(value.value is not None for value in trend.values)]
     return sorted(results, key=_moved, reverse=True)[:MOST_GROUPS], len(results)
 

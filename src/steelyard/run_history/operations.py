@@ -26,10 +26,10 @@ def history(
 
     `metrics` are named as gates name them, `by` is category, difficulty, variant, tag or code.
     """
-    from steelyard.run_history.history import Wanted, read_history
+    from steelyard.run_history.history import HistoryOptions, read_history
     from steelyard.run_history.report import data, document
     from steelyard.store.sql import open_store
 
     with open_store(store, create=False) as opened:
         name = stored_name(opened, suite)
-        return ShownResult(read_history(opened, name, Wanted(last, tuple(metrics), by, target)), document, data)
+        return ShownResult(read_history(opened, name, HistoryOptions(last, tuple(metrics), by, target)), document, data)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -98,8 +97,7 @@ def runs(history: History) -> doc.Table:
     columns: list[doc.Written[HistoryRun]] = [("Date", lambda run: dates[run.run_id] + ("*" if run.left_out else ""))]
     for name, title in _MAIN.items():
         if any(_figure(run, name).value is not None for run in history.runs):
-            value, (head, ends) = doc.estimate(partial(_figure, name=name), title)[:2]
-            columns += [value, (doc.Column(str(head), optional=True), ends)]
+            columns += _with_interval(name, title)
     if history.best_band:
         columns.append((doc.Column(clipped(history.best_band, _LONGEST_BAND)), _best_band))
     if any(run.cost and run.cost.n for run in history.runs):
@@ -131,6 +129,14 @@ def runs(history: History) -> doc.Table:
 
 def _figure(run: HistoryRun, name: str) -> Estimate:
     return run.figures.get(name, Estimate(None, 0))
+
+
+def _with_interval(name: str, title: str) -> list[doc.Written[HistoryRun]]:
+    interval = doc.Column("95 % interval", optional=True)
+    return [
+        (title, lambda run: fmt.percent(_figure(run, name).value)),
+        (interval, lambda run: fmt.interval(_figure(run, name))),
+    ]
 
 
 def _best_band(run: HistoryRun) -> str:
@@ -215,7 +221,7 @@ def grouped(history: History) -> doc.Table:
         ("Last", lambda row: fmt.in_unit(row[1][-1].value, row[0].unit)),
         ("Moved", lambda row: fmt.difference((row[1][-1].value or 0.0) - (row[1][0].value or 0.0), row[0].unit)),
         ("Interval of last", lambda row: fmt.interval(row[1][-1], row[0].unit)),
-        doc.base(lambda row: row[1][-1]),
+        ("n", lambda row: fmt.bare_base(row[1][-1])),
         ("Runs", lambda row: str(len(row[1]))),
         selection=lambda row: _of(history, row[0], -1),
         note="; ".join(notes),

@@ -39,19 +39,21 @@ _NOTES = (
 
 
 @frozen
-class Range:
+class AmountRange:
     """From the least to the most; `high` is None when nothing limits it."""
 
     low: float = 0.0
     high: float | None = 0.0
 
-    def times(self, factor: float) -> Range:
+    def times(self, factor: float) -> AmountRange:
         """So many times as much."""
-        return Range(self.low * factor, None if self.high is None else self.high * factor)
+        return AmountRange(self.low * factor, None if self.high is None else self.high * factor)
 
-    def plus(self, other: Range) -> Range:
+    def plus(self, other: AmountRange) -> AmountRange:
         """Both together."""
-        return Range(self.low + other.low, None if self.high is None or other.high is None else self.high + other.high)
+        return AmountRange(
+            self.low + other.low, None if self.high is None or other.high is None else self.high + other.high
+        )
 
     def written(self, unit: str) -> str:
         """With two figures, since it is an estimate: `1,300 to 1,500`."""
@@ -66,9 +68,9 @@ class PartEstimate:
     who: str
     model: str | None
     calls: int
-    tokens_in: Range
-    tokens_out: Range
-    cost: Range | None
+    tokens_in: AmountRange
+    tokens_out: AmountRange
+    cost: AmountRange | None
     """None when nobody knows what a call costs."""
     basis: str
     """What it stands on, in words."""
@@ -81,7 +83,7 @@ class RunEstimate:
     suite: str
     calls: int
     parts: tuple[PartEstimate, ...]
-    cost: Range | None
+    cost: AmountRange | None
     """Of all parts; None when one of them has no price."""
     not_priced: tuple[str, ...]
 
@@ -121,12 +123,12 @@ def estimate_run(suite: SuiteModel, store: Store | None, options: RunOptions) ->
         ]
     lengths = [part.tokens_out.times(1 / part.calls) for part in parts]
     most = [item.high for item in lengths if item.high is not None]
-    answer = Range(min((item.low for item in lengths), default=0.0), max(most) if most else None)
+    answer = AmountRange(min((item.low for item in lengths), default=0.0), max(most) if most else None)
     parts += _embeddings(models_asked(suite.computed), plan, asked, answer, prices)
     if suite.judge is not None:
         parts += _judges(suite.judge, plan, asked, answer, _spent(suite.judge, store, earlier), prices)
     costs = [part.cost for part in parts if part.cost is not None]
-    total = reduce(Range.plus, costs, Range()) if len(costs) == len(parts) else None
+    total = reduce(AmountRange.plus, costs, AmountRange()) if len(costs) == len(parts) else None
     without = dict.fromkeys(part.model or part.who for part in parts if part.cost is None)
     return RunEstimate(suite.name, sum(part.calls for part in parts), tuple(parts), total, tuple(without))
 
@@ -153,13 +155,13 @@ def _variant(
         if sent is None:
             keys = [target.request_key(item.ask) for item in asked if item.ask.variant.name == variant.name]
             characters = sum(_length(key["body"]) for key in keys if key) / max(1, len(keys))
-            sent = Range(characters / _MOST_A_TOKEN, characters / _LEAST_A_TOKEN)
+            sent = AmountRange(characters / _MOST_A_TOKEN, characters / _LEAST_A_TOKEN)
             basis.append("characters of the requests")
     if received is None:
         limit = getattr(settings, "max_tokens", None)
-        received = Range(0.0, limit)
+        received = AmountRange(0.0, limit)
         basis.append("no limit of tokens" if limit is None else f"max_tokens {limit:,}")
-    sent = sent or Range(0.0, None)
+    sent = sent or AmountRange(0.0, None)
     cost = cost if price is None else _cost(price, sent, received)
     who = f"target, {variant.name}" if len(plan.variants) > 1 else "target"
     return PartEstimate(
@@ -174,12 +176,12 @@ def _means(runs: Iterable[Figures], variant: str, name: str) -> list[float]:
     return [total.value / total.n for total in totals if total.value is not None and total.n]
 
 
-def _around(values: list[float]) -> Range | None:
-    return Range(min(values) * (1 - _SPREAD), max(values) * (1 + _SPREAD)) if values else None
+def _around(values: list[float]) -> AmountRange | None:
+    return AmountRange(min(values) * (1 - _SPREAD), max(values) * (1 + _SPREAD)) if values else None
 
 
-def _cost(price: Price, sent: Range, received: Range) -> Range:
-    out = received.times(price.output / 1_000_000) if price.output else Range()
+def _cost(price: Price, sent: AmountRange, received: AmountRange) -> AmountRange:
+    out = received.times(price.output / 1_000_000) if price.output else AmountRange()
     return sent.times(price.input / 1_000_000).plus(out)
 
 
@@ -201,23 +203,23 @@ def _spent(judge: JudgeModel, store: Store | None, earlier: Iterable[RunHeader])
 
 
 def _embeddings(
-    models: Iterable[Any], plan: Plan, asked: list[Planned], answer: Range, prices: Prices
+    models: Iterable[Any], plan: Plan, asked: list[Planned], answer: AmountRange, prices: Prices
 ) -> Iterator[PartEstimate]:
     """Of each scorer that asks a model, which is sent the answer and the expected text."""
     characters = sum(_length(item.case.expected) for item in asked) / max(1, len(asked))
-    sent = answer.plus(Range(characters / _MOST_A_TOKEN, characters / _LEAST_A_TOKEN)).times(plan.n)
+    sent = answer.plus(AmountRange(characters / _MOST_A_TOKEN, characters / _LEAST_A_TOKEN)).times(plan.n)
     basis = "answers and expected texts, each pair a call"
     for model in models:
         price = price_of(model, prices)
-        cost = None if price is None else _cost(price, sent, Range())
-        yield PartEstimate("embeddings", model.model, plan.n, sent, Range(), cost, basis)
+        cost = None if price is None else _cost(price, sent, AmountRange())
+        yield PartEstimate("embeddings", model.model, plan.n, sent, AmountRange(), cost, basis)
 
 
 def _judges(
     judge: JudgeModel,
     plan: Plan,
     asked: list[Planned],
-    answer: Range,
+    answer: AmountRange,
     took: tuple[list[float], list[float]],
     prices: Prices,
 ) -> Iterator[PartEstimate]:
@@ -231,11 +233,11 @@ def _judges(
     sent, basis = _around(took[0]), f"judge calls of {fmt.counted(len(took[0]), 'earlier run')}"
     if sent is None:
         most = None if answer.high is None else characters(answer.high) / _LEAST_A_TOKEN
-        sent, basis = Range(characters(answer.low) / _MOST_A_TOKEN, most), "characters of the prompts"
+        sent, basis = AmountRange(characters(answer.low) / _MOST_A_TOKEN, most), "characters of the prompts"
     calls = plan.n * judge.repeats
     for member in judge.members:
         if member.is_model:
-            received = _around(took[1]) or Range(0.0, member.settings.max_tokens)
+            received = _around(took[1]) or AmountRange(0.0, member.settings.max_tokens)
             price = price_of(member.settings, prices)
             cost = None if price is None else _cost(price, sent, received).times(calls)
             who = f"judge {member.name}"

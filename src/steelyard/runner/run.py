@@ -38,15 +38,15 @@ from steelyard.engine.plan import (
     resumed_options,
     selection_of,
 )
-from steelyard.engine.pool import Scoring
 from steelyard.engine.process import in_own_loop
 from steelyard.engine.replay import ReplayTarget
 from steelyard.engine.rescore import rescore as rescore_answers
 from steelyard.engine.retry import find_failed, planned_samples, retried, take_over
+from steelyard.engine.scoring_processes import Scoring
 from steelyard.engine.scoring_setup import ScoringSetup, as_rescored
 from steelyard.engine.writer import Progress, Silent
 from steelyard.errors import UNFINISHED, RunTaken, SteelyardError, UsageError
-from steelyard.frozen import frozen
+from steelyard.frozen import frozen, values_of
 from steelyard.loading.chosen_judge import models_of, refuse_self_judged
 from steelyard.loading.load import strict as with_strict_rules
 from steelyard.loading.own_metrics import load_metrics
@@ -665,8 +665,7 @@ def _description(suite: SuiteModel, signed: Signature, cases: Iterable[Case]) ->
     available = {
         "usual_repeats": suite.repeats,
         "n_cases": suite.survey.n,
-        "n_pending": suite.survey.n_pending,
-        "n_pending_known": suite.survey.n_pending_known,
+        **values_of(suite.survey, "n_pending", "n_pending_known"),
         "without_truth": tuple(without_truth(suite, cases)),
         "ledger": kept_with_a_run(suite, signed),
     }

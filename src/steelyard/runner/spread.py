@@ -13,7 +13,7 @@ from steelyard.scoring.evaluate import Evaluator
 from steelyard.suite.models import SuiteModel
 
 if TYPE_CHECKING:
-    from steelyard.engine.pool import ScoresRecorded
+    from steelyard.engine.scoring_processes import ScoresRecorded
     from steelyard.runner.run import Prepared
     from steelyard.targets.base import Target
 

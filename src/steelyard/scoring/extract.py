@@ -35,7 +35,7 @@ _BEGINS_AS_JSON = re.compile(rf"""{_BEGINS_QUOTED.pattern}|\{{\s*[A-Za-z_][\w\-]
 
 
 @frozen
-class Extracted:
+class Extraction:
     """What the extraction found: `step` names how, None when nothing fits and `problems` says why."""
 
     value: Any
@@ -45,7 +45,7 @@ class Extracted:
     """Where nothing fits, the part of the text that `problems` are about: "" when nothing in it looks like JSON."""
 
 
-def extract_json(text: str, validator: SchemaValidator | None = None, *, repair: bool = True) -> Extracted:
+def extract_json(text: str, validator: SchemaValidator | None = None, *, repair: bool = True) -> Extraction:
     """The answer in the text with the step it was found on, or the problems of the best candidate. Never raises.
 
     Without `repair` only JSON that stands in the text as valid JSON counts, whatever is around it.
@@ -56,11 +56,11 @@ def extract_json(text: str, validator: SchemaValidator | None = None, *, repair:
     repaired: list[tuple[str, Any]] = []
     for step, source, value in _candidates(text, begins, gave_up, repair=repair):
         if validator.fits(value) if validator else isinstance(value, (dict, list)):
-            return Extracted(value, step)
+            return Extraction(value, step)
         if step == "repaired":
             repaired.append((source, value))
     best, fenced = _best_candidate(text)
-    return Extracted(None, None, (*_problems(text, best, fenced, validator, repaired), *gave_up), best)
+    return Extraction(None, None, (*_problems(text, best, fenced, validator, repaired), *gave_up), best)
 
 
 def _candidates(

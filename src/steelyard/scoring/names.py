@@ -11,6 +11,7 @@ from pydantic import Field
 from rapidfuzz import fuzz
 from rapidfuzz.distance import Levenshtein
 
+from steelyard.frozen import values_of
 from steelyard.scoring.base import UNKNOWN, Reading, Scorer
 from steelyard.scoring.spelling import as_phrases, as_text, has_phrase, normalise
 from steelyard.suite.case import Case
@@ -130,7 +131,7 @@ class KeywordsOrFuzzy(Scorer):
         name, keywords = as_text(expected), self._keywords(case)
         got = as_text(self.answer_value(answer))
         if self.strict:
-            limits = {"floor": self.floor, "min_precision": self.min_precision}
+            limits = values_of(self, "floor", "min_precision")
             value = keyword_or_fuzzy_strict(got, name, keywords, _LIKENESS[self.likeness], **limits)
         else:
             value = keyword_or_fuzzy(got, name, keywords, _LIKENESS[self.likeness])

@@ -44,7 +44,7 @@ _HAIR = 1e-9
 
 
 @frozen
-class Confusion:
+class ConfusionMatrix:
     """How often the judge gave which score where the reviewer's best was which."""
 
     levels: tuple[float, ...]
@@ -52,7 +52,7 @@ class Confusion:
     """Rows are the reviewer's best score, columns the judge's, both in the order of `levels`."""
 
 
-def confusion(judge: Array, best: Array, scale: Scale) -> Confusion:
+def confusion(judge: Array, best: Array, scale: Scale) -> ConfusionMatrix:
     """The table of best against judge, with every whole score of the scale and whatever else was given."""
     present = ~(np.isnan(judge) | np.isnan(best))
     low, high = scale
@@ -60,7 +60,7 @@ def confusion(judge: Array, best: Array, scale: Scale) -> Confusion:
     levels = np.unique(np.concatenate((whole, judge[present], best[present])))
     row, column = np.searchsorted(levels, best[present]), np.searchsorted(levels, judge[present])
     counts = np.bincount(row * len(levels) + column, minlength=len(levels) ** 2).reshape(len(levels), -1)
-    return Confusion(tuple(levels.tolist()), tuple(tuple(count) for count in counts.tolist()))
+    return ConfusionMatrix(tuple(levels.tolist()), tuple(tuple(count) for count in counts.tolist()))
 
 
 Figure = Callable[[Array], Array]

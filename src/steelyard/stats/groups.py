@@ -63,6 +63,8 @@ class Groups:
         self.names = list(names)
         self.group = group
         self.absent = absent
+        self.lacking: Array = np.full(len(self.names), absent)
+        """By group, how many rows were planned and are missing, where the plan says how many it was to have."""
         self._rows = rows
         self.planned = tally(group, len(self)) + absent
         self._cluster, self._cluster_group = self._clusters(case)

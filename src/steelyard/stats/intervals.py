@@ -66,7 +66,7 @@ class Estimate:
     high: float | None = None
     constant: bool = False
     """True when all values are the same and at no end of their scale: n bounds the interval, not their spread."""
-    possible: Possible | None = field(default=None, metadata={"hidden": True})
+    possible: Possible | None = field(default=None, metadata={"if_known": True})
     """None where nothing is missing, or too little to leave a gate open; a gate decides only if both ends agree."""
     at_least: bool = False
     """True when `value` is a lower bound (`AtLeast`): right-censored values, such as timeouts, reach into it."""

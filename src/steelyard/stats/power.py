@@ -39,7 +39,7 @@ _FAR = 7.0
 
 
 @frozen
-class Spread:
+class VarianceComponents:
     """The parts of a metric's variance, on its scale of 0 to 1; None for what the runs do not tell."""
 
     n_runs: int
@@ -111,7 +111,7 @@ class PowerFigures:
     """Newest first."""
     left_out: dict[str, int]
     """Runs that were not used, by reason."""
-    spread: Spread
+    spread: VarianceComponents
     now: float | None
     """The smallest drop that the newest run's cases and repeats detect; None when they could show none."""
     rise: float | None
@@ -129,7 +129,7 @@ class PowerFigures:
     """With as many cases as now; None when no number of repeats would do, or nobody knows."""
 
 
-def power(spread: Spread, design: Design, change: float, *, rate: bool, rise: bool = False) -> float | None:
+def power(spread: VarianceComponents, design: Design, change: float, *, rate: bool, rise: bool = False) -> float | None:
     """How often a true drop, or with `rise` a true rise, is shown; None when the noise is unknown.
 
     The two differ for a pass rate only: the closer it is to one half, the more single answers vary, so from 80 % a drop
@@ -161,7 +161,7 @@ class _Moves:
     """What the change varies by beyond all this: the noise of runs less that of their repeats."""
 
 
-def _moves(spread: Spread, repeats: int, way: float) -> _Moves:
+def _moves(spread: VarianceComponents, repeats: int, way: float) -> _Moves:
     alone = spread.mean * (1 - spread.mean)
     answers = spread.answers(repeats)
     noise = (spread.of_difference(repeats) or 0.0) * (1 + _UNSURE / spread.df)
@@ -232,13 +232,13 @@ def _power_of_rate(moves: _Moves, units: int) -> float:
     return min(shown, several)
 
 
-def smallest(spread: Spread, design: Design, *, rate: bool, rise: bool = False) -> float | None:
+def smallest(spread: VarianceComponents, design: Design, *, rate: bool, rise: bool = False) -> float | None:
     """The smallest drop, or rise, that is shown with 80 % power; None when none is, or the noise is unknown."""
     most = (1 - spread.mean if rise else spread.mean) if rate else 1.0
     return _least(lambda change: power(spread, design, change, rate=rate, rise=rise), most)
 
 
-def smallest_at_worst(spread: Spread, *, rate: bool, rise: bool = False) -> float | None:
+def smallest_at_worst(spread: VarianceComponents, *, rate: bool, rise: bool = False) -> float | None:
     """As `smallest`, for today's design if two runs had nothing in common but their average."""
     design, alone = Design(spread.n_cases, spread.repeats), spread.mean * (1 - spread.mean)
     if rate and spread.answers(spread.repeats) == 1:
@@ -265,7 +265,7 @@ def _least(shown: Callable[[float], float | None], most: float) -> float | None:
     return high
 
 
-def cases_needed(spread: Spread, repeats: int, change: float, *, rate: bool) -> int | None:
+def cases_needed(spread: VarianceComponents, repeats: int, change: float, *, rate: bool) -> int | None:
     """The fewest cases, each asked `repeats` times, that show the drop with 80 % power; None beyond a million."""
     low, high = 1, math.ceil(FEWEST_TO_SHOW * spread.per_unit)
     while (reached := power(spread, Design(high, repeats), change, rate=rate)) is not None and reached < POWER:
@@ -281,7 +281,7 @@ def cases_needed(spread: Spread, repeats: int, change: float, *, rate: bool) -> 
     return high
 
 
-def repeats_needed(spread: Spread, cases: int, change: float, *, rate: bool) -> int | None:
+def repeats_needed(spread: VarianceComponents, cases: int, change: float, *, rate: bool) -> int | None:
     """The fewest repeats of so many cases that show the drop; None when even a thousand do not, or noise is unknown."""
     if spread.within is None:
         return None
@@ -295,7 +295,7 @@ def repeats_needed(spread: Spread, cases: int, change: float, *, rate: bool) -> 
     return high
 
 
-def designs(spread: Spread) -> list[Design]:
+def designs(spread: VarianceComponents) -> list[Design]:
     """Today's cases, twice, five and ten times as many, by repeats; only today's repeats when nobody knows what others
     would do."""
     repeats = sorted({*REPEATS, spread.repeats}) if spread.within is not None else [spread.repeats]

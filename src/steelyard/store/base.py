@@ -38,7 +38,7 @@ _Result = TypeVar("_Result")
 
 
 @frozen
-class Hit:
+class SampleFinding:
     """A finding with the sample it was found in."""
 
     case_id: str
@@ -448,7 +448,7 @@ class Store(Protocol):
         """What the calls of a run's judges and of its scorers' models took, whichever run made them."""
         ...
 
-    def findings(self, run_id: str, code: str, *, limit: int) -> list[Hit]:
+    def findings(self, run_id: str, code: str, *, limit: int) -> list[SampleFinding]:
         """The first findings of one code, in the order of their samples; those of inconclusive samples left out."""
         ...
 

@@ -17,7 +17,7 @@ import numpy as np
 from steelyard.records import Check, CheckState, Claim, Item, Outcome
 from steelyard.store.base import Checks, ClaimColumns, Columns
 from steelyard.store.codec import MARK, Row, from_stored, unpack, unpacked_columns
-from steelyard.store.databases import Database, Session
+from steelyard.store.databases import Database, Session, pages_of
 from steelyard.store.samples import PAGE, Layout, layouts_of, timed
 
 if TYPE_CHECKING:
@@ -509,22 +509,18 @@ def items_of(database: Database, run: int) -> Iterator[tuple[int, tuple[Item, ..
     The positions are those at the first page: what a run adds after that is left out.
     """
     places: np.ndarray | None = None
-    seq = -1
-    while True:
-        rows, places = database.outlast(partial(_items_page, database, run, seq, places))
-        if not rows or places is None:
-            return
+
+    def read(seq: int) -> tuple[list[Row], int]:
+        nonlocal places
+        with database.reading() as session:
+            rows = session.execute(_NEXT_ITEMS, (run, seq, PAGE))
+            places = _places_of(session, run) if rows and places is None else places
+        return rows, rows[-1][0] if rows else seq
+
+    for rows in pages_of(lambda seq: database.outlast(partial(read, seq)), -1):
+        assert places is not None  # noqa: S101 - read with the first page
         seqs = np.array([seq for seq, _text in rows])
         where = np.searchsorted(places, seqs)
         there = places[np.minimum(where, len(places) - 1)] == seqs
         for position, (_seq, text) in compress(zip(where.tolist(), rows, strict=True), there.tolist()):
             yield position, unpack(Item, text)
-        seq = rows[-1][0]
-
-
-def _items_page(
-    database: Database, run: int, seq: int, places: np.ndarray | None
-) -> tuple[list[Row], np.ndarray | None]:
-    with database.reading() as session:
-        rows = session.execute(_NEXT_ITEMS, (run, seq, PAGE))
-        return rows, _places_of(session, run) if rows and places is None else places

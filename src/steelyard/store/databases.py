@@ -27,6 +27,8 @@ from steelyard.store.log_base import LogBase
 from steelyard.store.schema import SQLITE, Dialect
 
 _Result = TypeVar("_Result")
+_Element = TypeVar("_Element")
+_Position = TypeVar("_Position")
 
 IN_LIMIT = 500
 """How many values one `IN (...)` takes; older SQLite allows 999 in a statement."""
@@ -302,6 +304,17 @@ class Database(ABC):
 def placeholders(values: Sequence[Any]) -> str:
     """`?, ?, ?` for as many values."""
     return ", ".join("?" * len(values))
+
+
+def pages_of(
+    read: Callable[[_Position], tuple[list[_Element], _Position]], start: _Position
+) -> Iterator[list[_Element]]:
+    """Every page of what `read` gives after a position, with the last position of the page; the first is after
+    `start`."""
+    page, position = read(start)
+    while page:
+        yield page
+        page, position = read(position)
 
 
 def in_pieces(values: Iterable[Any], size: int = IN_LIMIT) -> Iterator[list[Any]]:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from steelyard.records import RunHeader, RunState
 from steelyard.store.codec import columns_of, from_row, from_stored, to_stored
 from steelyard.store.databases import Database, Session, in_pieces, placeholders
+from steelyard.store.samples import cases_after
 
 _MOST_HEADERS = 20_000
 """Headers, a kB or two each."""
@@ -27,12 +28,6 @@ SELECT number FROM (
 """  # noqa: S608 - our own words
 _SEARCHED = ("id", "suite_name", "target", "verdict")
 _LABELS = "SELECT count(*), max(number), max(withdrawn_at) FROM labels WHERE suite_name = ?"
-
-_CASE_IDS = "SELECT DISTINCT case_id FROM samples WHERE run = ? AND case_id > ? ORDER BY case_id LIMIT ?"
-_CASES = """
-SELECT id, substr(content, 1, ?) FROM cases WHERE id BETWEEN ? AND ?
-AND (id, hash) IN (SELECT case_id, case_hash FROM samples WHERE run = ? AND case_id BETWEEN ? AND ?) ORDER BY id, hash
-"""
 _Result = TypeVar("_Result")
 
 
@@ -97,10 +92,7 @@ class RunsTable:
 
         def read(session: Session) -> list[tuple[str, str]]:
             number = session.execute("SELECT number FROM runs WHERE id = ?", (to_stored(run_id),))[0][0]
-            ids = [row[0] for row in session.execute(_CASE_IDS, (number, to_stored(after), limit))]
-            ends = (ids[0], ids[-1]) if ids else ("", "")
-            rows = session.execute(_CASES, (longest, *ends, number, *ends))
-            return [(from_stored(case_id), from_stored(content)) for case_id, content in rows]
+            return cases_after(session, number, to_stored(after), limit, longest)[0]
 
         return self._read(read)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 from math import isfinite
 from typing import Any, TypeVar
@@ -30,7 +30,7 @@ from steelyard.records import (
     Score,
     ScorerCall,
 )
-from steelyard.store.base import Hit
+from steelyard.store.base import SampleFinding
 from steelyard.store.codec import (
     Row,
     columns_of,
@@ -57,8 +57,6 @@ Layout = tuple[tuple[str, float, tuple[str, ...]], ...]
 """Names and weights of a sample's scores, each with the names of its counts; stored once a run, not once a sample."""
 Layouts = dict[Layout, int]
 _Content = TypeVar("_Content")
-_Element = TypeVar("_Element")
-_Position = TypeVar("_Position")
 
 SAMPLE_COLUMNS = (
     *("run", "seq", "case_id", "variant", "repeat", "case_hash", "call_run", "outcome", "score", "passed", "band"),
@@ -417,20 +415,9 @@ LEFT JOIN judge_calls c ON c.run = j.judge_run AND c.seq = j.seq WHERE j.run = ?
 """
 _CASE_IDS = "SELECT DISTINCT case_id FROM samples WHERE run = ? AND case_id {after} ? ORDER BY case_id LIMIT ?"
 _CASES = """
-SELECT content FROM cases WHERE id BETWEEN ? AND ?
+SELECT id, {content} FROM cases WHERE id BETWEEN ? AND ?
 AND (id, hash) IN (SELECT case_id, case_hash FROM samples WHERE run = ? AND case_id BETWEEN ? AND ?) ORDER BY id, hash
 """
-
-
-def pages_of(
-    read: Callable[[_Position], tuple[list[_Element], _Position]], start: _Position
-) -> Iterator[list[_Element]]:
-    """Every page of what `read` gives after a position, with the last position of the page; the first is after
-    `start`."""
-    page, position = read(start)
-    while page:
-        yield page
-        page, position = read(position)
 
 
 def page_after(session: Session, run: int, seq: int, *, answers: bool = True) -> tuple[list[tuple[Sample, Case]], int]:
@@ -439,17 +426,22 @@ def page_after(session: Session, run: int, seq: int, *, answers: bool = True) ->
     return complete(session, run, rows), rows[-1][1] if rows else seq
 
 
-def cases_after(session: Session, run: int, case_id: str | None) -> tuple[list[str], str | None]:
+def cases_after(
+    session: Session, run: int, case_id: str | None, limit: int = PAGE, longest: int | None = None
+) -> tuple[list[tuple[str, str]], str | None]:
     """The next cases after an id as it is stored (None: the first), and the last id; no cases at the end.
 
-    Each comes once, in its stored spelling, ordered by id and hash.
+    Each comes once with its id and its content as JSON, at most `longest` characters of it, ordered by id and hash.
     """
     sql = _CASE_IDS.format(after=">=" if case_id is None else ">")
-    ids = [row[0] for row in session.execute(sql, (run, case_id or "", PAGE))]
+    ids = [row[0] for row in session.execute(sql, (run, case_id or "", limit))]
     if not ids:
         return [], case_id
-    ends = (ids[0], ids[-1])
-    return [from_stored(row[0]) for row in session.execute(_CASES, (*ends, run, *ends))], ids[-1]
+    ends, cut = (ids[0], ids[-1]), () if longest is None else (longest,)
+    cases = session.execute(
+        _CASES.format(content="substr(content, 1, ?)" if cut else "content"), (*cut, *ends, run, *ends)
+    )
+    return [(from_stored(found), from_stored(content)) for found, content in cases], ids[-1]
 
 
 def samples_at(session: Session, run: int, seqs: Sequence[int], *, answers: bool = True) -> list[tuple[Sample, Case]]:
@@ -462,11 +454,11 @@ def samples_at(session: Session, run: int, seqs: Sequence[int], *, answers: bool
     return [samples[seq] for seq in seqs]
 
 
-def findings_of(session: Session, run: int, code: str, limit: int) -> list[Hit]:
+def findings_of(session: Session, run: int, code: str, limit: int) -> list[SampleFinding]:
     """The first findings of one code in conclusive samples, in the order of the plan."""
     rows = session.execute(_OF_CODE, (run, to_stored(code), *_CONCLUSIVE, limit))
     return [
-        Hit(from_stored(case_id), from_stored(variant), repeat, from_row(Finding, values))
+        SampleFinding(from_stored(case_id), from_stored(variant), repeat, from_row(Finding, values))
         for case_id, variant, repeat, *values in rows
     ]
 

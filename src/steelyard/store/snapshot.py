@@ -22,8 +22,8 @@ import jsonschema_rs
 from steelyard.errors import SnapshotError, StoreError
 from steelyard.records import RunHeader, RunState, Sample
 from steelyard.store.codec import Schema, decode, encode, schemas_of, to_json, to_stored
-from steelyard.store.databases import Duplicate, Session, in_pieces
-from steelyard.store.samples import Layouts, case_row, cases_after, keep_cases, keep_samples, page_after, pages_of
+from steelyard.store.databases import Duplicate, Session, in_pieces, pages_of
+from steelyard.store.samples import Layouts, case_row, cases_after, keep_cases, keep_samples, page_after
 from steelyard.store.sql import RUN_COLUMNS, UPDATE_RUN, SqlStore, find_run, median_latency, run_row
 from steelyard.suite.case import Case
 from steelyard.suite.readers import BrokenJson, JsonCursor
@@ -146,7 +146,7 @@ def _written(record: Any, digest: ContentDigest) -> str:
 
 def _cases(session: Session, run: int) -> Iterator[Any]:
     pages = pages_of(partial(cases_after, session, run), None)
-    return (json.loads(case) for page in pages for case in page)
+    return (json.loads(content) for page in pages for _id, content in page)
 
 
 def _samples(session: Session, run: int) -> Iterator[Any]:

@@ -28,7 +28,7 @@ from steelyard.records import (
     TargetFacts,
 )
 from steelyard.store import contents, logs
-from steelyard.store.base import Checks, ClaimColumns, Columns, Hit, JudgedSample, Spending
+from steelyard.store.base import Checks, ClaimColumns, Columns, JudgedSample, SampleFinding, Spending
 from steelyard.store.codec import Row, columns_of, from_row, from_stored, to_json, to_row, to_stored
 from steelyard.store.columns import items_of, read_checks, read_claims, read_columns
 from steelyard.store.contents import Contents
@@ -39,6 +39,7 @@ from steelyard.store.databases import (
     Session,
     SqliteDatabase,
     in_pieces,
+    pages_of,
     placeholders,
 )
 from steelyard.store.excerpt import Excerpt, Repeat, judged_after, read_excerpts, read_repeats, spending_of
@@ -67,7 +68,6 @@ from steelyard.store.samples import (
     keep_rescored,
     keep_samples,
     page_after,
-    pages_of,
     results_by_key,
     samples_at,
 )
@@ -397,7 +397,7 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
 
     def cases(self, run_id: str) -> Iterator[Case]:
         run = self._read(self._number, run_id)
-        return (case_from(content) for page in self._pages(cases_after, run, None) for content in page)
+        return (case_from(content) for page in self._pages(cases_after, run, None) for _id, content in page)
 
     def samples_at(self, run_id: str, positions: Sequence[int]) -> list[tuple[Sample, Case]]:
         return self._read(lambda session: samples_at(session, self._number(session, run_id), positions))
@@ -489,7 +489,7 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
             return spending_of(session, self._number(session, run_id))
 
     @_outlasting
-    def findings(self, run_id: str, code: str, *, limit: int) -> list[Hit]:
+    def findings(self, run_id: str, code: str, *, limit: int) -> list[SampleFinding]:
         with self.database.reading() as session:
             return findings_of(session, self._number(session, run_id), code, limit)
 

@@ -27,7 +27,7 @@ from steelyard.suite.redaction import Redactor, written_cases
 from steelyard.suite.slices import SliceTally
 from steelyard.suite.streams import LocalCopy, addresses, fetch, is_address
 from steelyard.suite.truth import LEDGER_FILE, TruthCheck
-from steelyard.suite.values import Anything, Part
+from steelyard.suite.values import Anything, SuitePart
 from steelyard.suite.yaml import Located, listed, meant, result
 
 
@@ -266,7 +266,7 @@ def _meant(key: str, absent: tuple[str, ...]) -> str:
 _GLOB = "*?["
 
 
-class CasesFile(Part):
+class CasesFile(SuitePart):
     """Where the cases are and how a record becomes a case."""
 
     files: str | list[str] | None = Field(

@@ -15,11 +15,11 @@ from steelyard.errors import Problem, SuiteError, UsageError
 from steelyard.frozen import slotted
 from steelyard.plugins import PLACE, find_callable
 from steelyard.suite.files import text_inside
-from steelyard.suite.values import Part
+from steelyard.suite.values import SuitePart
 from steelyard.suite.yaml import Located, Place, dotted, explain, listed, result
 
 Checked = TypeVar("Checked", bound=BaseModel)
-Written = TypeVar("Written", bound=Part)
+Written = TypeVar("Written", bound=SuitePart)
 
 
 @slotted
@@ -72,7 +72,7 @@ class Draft:
     def check(self, model: type[Checked], data: Any, place: Place = ()) -> Checked | None:
         """The data as the model, or None with every problem noted."""
         try:
-            return model.from_file(data) if issubclass(model, Part) else model.model_validate(data)
+            return model.from_file(data) if issubclass(model, SuitePart) else model.model_validate(data)
         except ValidationError as error:
             for problem in explain(error, data, model, place):
                 self.add_problem(problem.message, problem.place)

@@ -33,8 +33,9 @@ from steelyard.suite.values import (
     InFile,
     Key,
     Label,
-    Part,
     Scale,
+    SuitePart,
+    TextFile,
     Texts,
     raise_located,
 )
@@ -73,7 +74,7 @@ ByScore = Annotated[
 """Texts by score, highest first."""
 
 
-class Dimension(Part):
+class Dimension(SuitePart):
     """One thing that is scored."""
 
     name: Key
@@ -95,7 +96,7 @@ class Dimension(Part):
         return needs
 
 
-class Flag(Part):
+class Flag(SuitePart):
     """A yes or no that the judge says of a text."""
 
     name: Key
@@ -115,7 +116,7 @@ _INTEGERS = {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxI
 _NEUTRAL = {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None}
 
 
-class Rubric(Part):
+class Rubric(SuitePart):
     """What is judged and on which scale."""
 
     version: Label = Field(default="", description="The rubric's own version, for people.")
@@ -188,12 +189,6 @@ class Rubric(Part):
         return (*(dimension.name for dimension in self.dimensions), *(flag.name for flag in self.flags))
 
 
-class TextFile(Part):
-    """A text kept in a file of the suite's folder."""
-
-    file: str = Field(min_length=1, description="Path of the file, inside the suite's folder.")
-
-
 def _path_of_answer(path: str) -> str:
     split_path(path)
     return path
@@ -202,7 +197,7 @@ def _path_of_answer(path: str) -> str:
 AnswerPath = Annotated[str, AfterValidator(_path_of_answer)]
 
 
-class Reasons(Part):
+class Reasons(SuitePart):
     """Reasons that the judge gives before its scores."""
 
     place: AnswerPath = Field(alias="in", min_length=1, description="The field of its answer that lists them.")
@@ -213,7 +208,7 @@ ANSWER, PASSAGES = "answer", "passages"
 """Under which component and name the metrics of an answer hold the texts in it that a judge quotes from."""
 
 
-class Evidence(Part):
+class Evidence(SuitePart):
     """Quotes that the judge owes for scores above the neutral one; they are looked up in the text, or in passages."""
 
     place: AnswerPath = Field(alias="in", min_length=1, description="The field of its answer that holds them.")
@@ -260,14 +255,14 @@ CONFIRMED, REBUTTED, UNANSWERED = "confirmed", "rebutted", "unanswered"
 ANSWERED_AS = (CONFIRMED, REBUTTED, UNANSWERED)
 
 
-class MustAnswer(Part):
+class MustAnswer(SuitePart):
     """Findings of scorers that are evidence to a model and bind it to nothing: it confirms or rebuts each of them."""
 
     place: Key = Field(alias="in", description="The field of its answer that lists what it says of each.")
     findings: Texts = Field(description="The codes of the findings that it must answer.")
 
 
-class FigureFile(Part):
+class FigureFile(SuitePart):
     """A figure made of what the judge says beyond its scores; it is shown, compared and gated, and has no weight."""
 
     mean: str = Field(
@@ -283,7 +278,7 @@ class FigureFile(Part):
     about: str = Field(default="", description="What it says, in a few words.")
 
 
-class SaidMean(Part):
+class SaidMean(SuitePart):
     """A number that a judge says beyond its scores: its mean over the texts that have it is a figure."""
 
     figure: str
@@ -301,7 +296,7 @@ class SaidMean(Part):
         return f"{self.figure}_{self.key}" if self.key else self.figure
 
 
-class SaidCount(Part):
+class SaidCount(SuitePart):
     """Words that a judge says in a list beyond its scores: how often each is said is counted over all texts."""
 
     name: str
@@ -317,7 +312,7 @@ MODELS = ("chat", "anthropic", "gemini", "bedrock")
 """The kinds of targets and judges that are models, by the protocol in which they are asked."""
 
 
-class Member(Part):
+class Member(SuitePart):
     """One who can judge: a model at an address, or a function."""
 
     name: str = ""
@@ -377,7 +372,7 @@ RuleByText = Annotated[
 """A rule, of which a run stores the text."""
 
 
-class JudgeModel(Part):
+class JudgeModel(SuitePart):
     """How answers are judged with a rubric, and by whom.
 
     It is the schema of `judge` in suite files, what judges, and what a run's header keeps for reports and

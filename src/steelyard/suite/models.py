@@ -25,7 +25,7 @@ from pydantic import (
     model_validator,
 )
 
-from steelyard.frozen import frozen
+from steelyard.frozen import frozen, values_of
 from steelyard.suite.case import CaseSource, CaseSurvey, compile_path, compile_place
 from steelyard.suite.judge import JudgeModel
 from steelyard.suite.values import (
@@ -41,18 +41,18 @@ from steelyard.suite.values import (
     InFile,
     Key,
     Label,
-    Part,
     Rate,
     Scale,
     Seconds,
     Share,
     SlicePaths,
+    SuitePart,
     Texts,
     Time,
     passing,
     raise_located,
-    time_in_words,
 )
+from steelyard.wording import time_text
 
 EXPECT = "expect"
 """The component of all checks, and the key that declares them."""
@@ -68,7 +68,7 @@ _NONE: dict[str, Any] = {"default": None}
 _PLACES = Annotated[list[Any], WithJsonSchema({"type": "array", "items": PLACE_SCHEMA})]
 
 
-class AnswerShape(Part):
+class AnswerShape(SuitePart):
     """What an answer must look like; leave it out for plain text."""
 
     format: Literal["text", "json"] | None = Field(default=None, description="`json` is implied by a schema.")
@@ -83,7 +83,7 @@ class AnswerShape(Part):
         return self.json_schema if isinstance(self.json_schema, dict) else None
 
 
-class Threshold(Part):
+class Threshold(SuitePart):
     """A fraction 0..1 that a score must reach, with the text it was written as."""
 
     at_least: float
@@ -99,7 +99,7 @@ def _pass_rule(value: Any, info: ValidationInfo) -> Any:
     return Threshold(at_least=at_least, text=text if "score" in text else f"score >= {text}")
 
 
-class Criterion(Part):
+class Criterion(SuitePart):
     """One criterion: what passes, what fails, and between them what is ambiguous."""
 
     name: Key
@@ -111,7 +111,7 @@ class Criterion(Part):
     about: str = Field(default="", description="What it means, or what to do when it fails.")
 
 
-class FindingKind(Part):
+class FindingKind(SuitePart):
     """One kind of finding. Their order is the order of detection: an error that fits several codes gets the first."""
 
     code: Key
@@ -122,7 +122,7 @@ class FindingKind(Part):
     )
 
 
-class Limits(Part):
+class Limits(SuitePart):
     """Limits of a run; the command line may change them."""
 
     concurrency: int = Field(default=8, ge=1, le=10_000, description="Most calls at the same time.")
@@ -170,7 +170,7 @@ class Limits(Part):
         return self
 
 
-class AuditLimits(Part):
+class AuditLimits(SuitePart):
     """How much an answer that knows nothing may earn, and how much the truth must."""
 
     null_share: Share = Field(default=0.05, description="Most that an empty or constant answer may earn.")
@@ -180,14 +180,14 @@ class AuditLimits(Part):
     truth_share: Share = Field(default=0.99, description="Least that the truth itself must earn.")
 
 
-class Utility(Part):
+class Utility(SuitePart):
     """What one claim that is kept is worth; one that is dropped is worth 0."""
 
     right: float = Field(default=1.0, gt=0, allow_inf_nan=False, description="What a right claim is worth.")
     wrong: float = Field(default=-1.0, lt=0, allow_inf_nan=False, description="What a wrong one costs, below 0.")
 
 
-class ConfidenceRules(Part):
+class ConfidenceRules(SuitePart):
     """How confidences in answers are looked at; a suite whose answers carry none needs nothing of it."""
 
     buckets: Bands = Field(
@@ -218,7 +218,7 @@ class ConfidenceRules(Part):
         return self.utility.wrong
 
 
-class StabilityRules(Part):
+class StabilityRules(SuitePart):
     """What repeats of the same question should bring again."""
 
     items: str = Field(
@@ -262,7 +262,7 @@ def _field_problem(name: str) -> str:
     return ""
 
 
-class LatencyRules(Part):
+class LatencyRules(SuitePart):
     """Medians of answered calls that look wrong, which make a run suspect, and the smallest change that matters."""
 
     below: Seconds | None = Field(
@@ -283,14 +283,14 @@ class LatencyRules(Part):
     @model_validator(mode="after")
     def _leaves_room(self) -> Self:
         if self.below is not None and self.above is not None and self.below >= self.above:
-            limits = f"below {time_in_words(self.below)} is not less than above {time_in_words(self.above)}"
+            limits = f"below {time_text(self.below)} is not less than above {time_text(self.above)}"
             raise_located([(f"{limits}: every median would look wrong", ("below",))])
         if self.normal is not None and self.normal[0] > self.normal[1]:
             raise_located([("normal is [shortest, longest], and the first is longer than the second", ("normal",))])
         return self
 
 
-class ComponentSettings(Part):
+class ComponentSettings(SuitePart):
     """What a component may say besides its scorer."""
 
     weight: Annotated[float, Field(ge=0, allow_inf_nan=False)] = Field(
@@ -306,13 +306,13 @@ class ComponentSettings(Part):
     scale: Scale = Field(default=(0.0, 1.0), description="Lowest and highest value the scorer gives.")
 
 
-class MeasureSettings(Part):
+class MeasureSettings(SuitePart):
     """What a suite may say of a measure of a function."""
 
     scale: Scale = Field(default=(0.0, 1.0), description="Lowest and highest value of the measure.")
 
 
-class MeasureDescription(Part):
+class MeasureDescription(SuitePart):
     """A ratio of two counts of a component, over all samples."""
 
     numerator: str
@@ -322,7 +322,7 @@ class MeasureDescription(Part):
     """`higher` or `lower`; "" when the scorer does not say."""
 
 
-class MeanDescription(Part):
+class MeanDescription(SuitePart):
     """The mean of several measures of a component."""
 
     of: Texts
@@ -386,10 +386,8 @@ class Component(ComponentSettings):
 
     def scored_by(self, scorer: Any) -> Component:
         """The same component with another instance of its scorer."""
-        settings = {name: getattr(self, name) for name in ("name", "scorer_name", "source")}
-        return Component(
-            **settings, **{name: getattr(self, name) for name in ComponentSettings.model_fields}, scorer=scorer
-        )
+        settings = values_of(self, "name", "scorer_name", "source")
+        return Component(**settings, **values_of(self, *ComponentSettings.model_fields), scorer=scorer)
 
 
 def parameters(scorer: Any) -> dict[str, Any]:
@@ -407,7 +405,7 @@ class RequiredRepeats(StrEnum):
     FIRST = "first"
 
 
-class CheckDescription(Part):
+class CheckDescription(SuitePart):
     """One declared check: its code, and in how many repeats it must pass."""
 
     name: str
@@ -415,7 +413,7 @@ class CheckDescription(Part):
     required_repeats: Annotated[RequiredRepeats, Field(strict=False)] = RequiredRepeats.ALL
 
 
-class ExpectDescription(Part):
+class ExpectDescription(SuitePart):
     """The declared checks in their order, and in how many repeats they must pass where they do not say."""
 
     required_repeats: Annotated[RequiredRepeats, Field(strict=False)] = RequiredRepeats.ALL
@@ -481,7 +479,7 @@ OwnData = Annotated[Any, PlainSerializer(_as_data)]
 """What says itself how a run stores it."""
 
 
-class SuiteModel(Part):
+class SuiteModel(SuitePart):
     """A suite: cases, a target, how answers are scored, and when the result is good enough.
 
     It is the schema of suite files, what `suite.load` and `steelyard.Suite` build, and what every run stores: a header

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from steelyard.frozen import values_of
 from steelyard.plugins import find_callable, place_of, source_digest
 from steelyard.records import DrawnSample, Signature, TargetFacts
 from steelyard.suite.case import digest
@@ -105,7 +106,7 @@ def _line(parts: dict[str, str], named: dict[str, Any]) -> str:
 def judge_asked(judge: JudgeModel, folder: Path) -> dict[str, Any]:
     """Everything that can change what a judge says: rubric, prompts, response, and who it is, without its keys."""
     return judge.model_dump(mode="json", exclude={*_READ_BY, *_NEITHER, *_NAMED}) | {
-        **{name: getattr(judge, name) for name in ("system", "user", "shown")},
+        **values_of(judge, "system", "user", "shown"),
         # The order of fields is the order in which a model writes them.
         "response": [judge.response, _order(judge.response)],
         "members": [_identity(member, folder) for member in judge.members],

@@ -5,15 +5,16 @@ from __future__ import annotations
 import errno
 import json
 import os
+import time
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from steelyard.errors import Problem, UsageError
-from steelyard.frozen import slotted
+from steelyard.frozen import slotted, values_of
 from steelyard.plugins import UserCodeError, checked_call
 from steelyard.records import Signature
 from steelyard.suite.case import MISSING, Case, Getter, compile_path, split_path
@@ -24,6 +25,7 @@ from steelyard.suite.mapping import FIELDS, RowMapping
 from steelyard.suite.models import EXPECT, Component, SuiteModel
 from steelyard.suite.readers import Record, Report, read_records
 from steelyard.suite.yaml import Place, explain, meant, result
+from steelyard.wording import iso_time
 
 LEDGER_FILE = "ledger.jsonl"
 TRUTH = "truth"
@@ -45,7 +47,7 @@ State = tuple[str, str | None, str | None]
 """What was edited, of which case (None for how answers are scored), and its digest afterwards."""
 
 
-class Decision(BaseModel):
+class SuggestionDecision(BaseModel):
     """What a person made of a suggestion: an answer that several runs agree on and that differs from the truth."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
@@ -77,7 +79,7 @@ class LedgerLine(BaseModel):
     change: dict[str, dict[Literal["before", "after"], Any]] | None = None
     """By path into the case, what stood there and what does; the path "" is the whole record. None where only digests
     are known, as for an edit by hand."""
-    suggestion: Decision | None = None
+    suggestion: SuggestionDecision | None = None
     before: str | None
     after: str | None
     """Digests: of the case's truth, None where there was or is no such case; else of that part of the signature."""
@@ -212,7 +214,7 @@ def kind_of(before: str | None, after: str | None) -> str:
 
 def moment_now() -> str:
     """Now, as a line of the ledger says it."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return iso_time(time.time())
 
 
 def by_state(lines: Iterable[LedgerLine]) -> dict[State, LedgerLine]:
@@ -239,11 +241,11 @@ def kept_with_a_run(suite: SuiteModel, signature: Signature) -> tuple[LedgerLine
     return tuple(line.model_copy(update=dict.fromkeys(_CONTENT) | {"suggestion": _bare(line)}) for line in retained)
 
 
-def _bare(line: LedgerLine) -> Decision | None:
+def _bare(line: LedgerLine) -> SuggestionDecision | None:
     return line.suggestion and line.suggestion.model_copy(update={"value": None, "runs": []})
 
 
-def worth(decisions: Sequence[Decision]) -> tuple[dict[str, Any], str]:
+def worth(decisions: Sequence[SuggestionDecision]) -> tuple[dict[str, Any], str]:
     """How many accepted suggestions these are and what they are worth, as data and as a sentence; "" for none."""
     n, points = len(decisions), sum(item.points or 0.0 for item in decisions)
     counted = "1 accepted suggestion is" if n == 1 else f"{n} accepted suggestions are"
@@ -362,7 +364,7 @@ class TruthCheck:
         self._n_cases += 1
         self._any_truth = self._any_truth or bool(case.expected)
         if self._n_cases <= _ENOUGH:
-            _collect({"expected": case.expected, "input": case.input}, self._case_names, self._n_cases)
+            _collect(values_of(case, "expected", "input"), self._case_names, self._n_cases)
         for component in self._components:
             for asked in component.asked:
                 asked.met = asked.met or asked.get(case) is not MISSING
@@ -510,7 +512,7 @@ def in_no_case(path: str, cases: Iterable[Case]) -> str:
     for n, case in enumerate(cases):
         if read(case) is not MISSING:
             return ""
-        _collect({"expected": case.expected, "input": case.input}, names, n)
+        _collect(values_of(case, "expected", "input"), names, n)
     return f"{path} is in no case{_hint(path, names)}"
 
 

@@ -28,6 +28,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticKnownEr
 from steelyard.records import DrawnSample, Load
 from steelyard.suite.case import split_path
 from steelyard.suite.yaml import result, shown, unknown_key
+from steelyard.wording import rate_text
 
 MIN_PAIRED = 0.9
 """Of the cases that either of two runs answered, the share that must be in pairs unless a suite declares another."""
@@ -124,28 +125,6 @@ def seconds(value: Any) -> float:
     return length
 
 
-def duration_text(length: float) -> str:
-    """`5 min`, `90 s`, `0.5 s`: minutes where there is nothing beside them."""
-    minutes, rest = divmod(round(length, 1), 60)
-    return f"{minutes:g} min" if minutes and not rest else f"{round(length, 0 if length >= 10 else 1):g} s"
-
-
-def time_in_words(length: float, digits: int = 3) -> str:
-    """`14 ms`, `2.5 s`, `1,200 s`: in as many digits as are asked for, milliseconds below a second."""
-    number, unit = (1000 * length, "ms") if length < 1 else (length, "s")
-    rounded = float(f"{number:.{digits}g}")
-    return f"{rounded:,.0f} {unit}" if rounded.is_integer() else f"{rounded:.{digits}g} {unit}"
-
-
-def rate_in_words(rate: float) -> str:
-    """`20 a second`, or `90 a minute` where that is the rounder number."""
-    for length, unit in ((1, "a second"), (60, "a minute"), (3600, "an hour")):
-        whole = round(rate * length, 9)
-        if whole >= 1 and whole == int(whole):
-            return f"{int(whole):,} {unit}"
-    return f"{rate:.3g} a second" if rate >= 1 else f"{rate * 60:.3g} a minute"
-
-
 def sample_in_words(sample: DrawnSample) -> str:
     """Which cases were drawn: `sample of 200 by category, seed 7`."""
     return f"sample of {sample.n:,}{f' by {sample.by}' if sample.by else ''}, seed {sample.seed}"
@@ -156,12 +135,12 @@ def load_in_words(load: Load | None) -> str:
     if load is None:
         return ""
     if load.rate:
-        return f"{rate_in_words(load.rate)}, whatever comes back"
-    limit = f", {rate_in_words(load.requests_per_second)} at most" if load.requests_per_second else ""
+        return f"{rate_text(load.rate)}, whatever comes back"
+    limit = f", {rate_text(load.requests_per_second)} at most" if load.requests_per_second else ""
     return f"{load.concurrency:,} at a time{limit}"
 
 
-class Part(BaseModel):
+class SuitePart(BaseModel):
     """A part of a suite: checked when a file is read, used as it is at run time, stored by `model_dump`.
 
     Strict, since YAML says what is a number and what is a text; `from_data` reads what JSON made of it.
@@ -286,7 +265,7 @@ class Group:
         self._plain = plain
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
-        model: type[Part] = get_args(source)[0]
+        model: type[SuitePart] = get_args(source)[0]
         (key,) = model.given_by_key()
 
         def without_key(part: Any) -> Any:
@@ -297,7 +276,7 @@ class Group:
                 raise ValueError(unknown_key(key, written))
             return {**part, key: ""} if isinstance(part, Mapping) else part
 
-        def with_keys(parts: dict[str, Part]) -> tuple[Part, ...]:
+        def with_keys(parts: dict[str, SuitePart]) -> tuple[SuitePart, ...]:
             return tuple(part.model_copy(update={key: name}) for name, part in parts.items())
 
         item = handler.generate_schema(model)
@@ -395,7 +374,13 @@ Label = Annotated[str, BeforeValidator(_label_text), WithJsonSchema({"type": ["s
 Anything = Annotated[Any, WithJsonSchema({})]
 
 
-class Band(Part):
+class TextFile(SuitePart):
+    """A text kept in a file of the suite's folder."""
+
+    file: str = Field(min_length=1, description="Path of the file, inside the suite's folder.")
+
+
+class Band(SuitePart):
     """A rating: `name` for values of `at_least` and above, up to the next band; the best one holds 1.0 too."""
 
     name: Key

@@ -12,8 +12,10 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from steelyard.errors import Problem, SuiteError, TargetFailure
+from steelyard.frozen import values_of
 from steelyard.suite.case import Attachment, Case, digest
 from steelyard.suite.files import inside, media_type_of
+from steelyard.suite.values import TextFile
 from steelyard.targets.base import Request, Response, TargetContext
 from steelyard.targets.chat_wire import ChatWire
 from steelyard.targets.filling import (
@@ -29,7 +31,7 @@ from steelyard.targets.model_address import ModelAddress
 from steelyard.targets.protocols import (
     ResponseFormat,
 )
-from steelyard.targets.settings import TextFile, text_of
+from steelyard.targets.settings import text_of
 
 
 class ChatSettings(ModelAddress):
@@ -216,11 +218,9 @@ def _input_as_text(ask: Request) -> str:
 
 
 def _field_fillers(settings: ChatSettings) -> dict[str, Filler]:
-    fields: dict[str, Any] = {"model": settings.model, "temperature": settings.temperature, "seed": settings.seed}
-    fields["max_tokens"] = settings.max_tokens
     fillers = {
         name: value_filler(value, f"target chat, {name}") if isinstance(value, str) else _constant(value)
-        for name, value in fields.items()
+        for name, value in values_of(settings, "model", "temperature", "seed", "max_tokens").items()
         if value is not None
     }
     extra = {name: tree_filler(value, f"target chat, extra.{name}") for name, value in settings.extra.items()}

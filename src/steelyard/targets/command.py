@@ -20,9 +20,10 @@ from steelyard.errors import Problem, SuiteError, TargetFailure
 from steelyard.frozen import frozen
 from steelyard.redact import looks_secret, redact_known
 from steelyard.suite.case import digest
+from steelyard.suite.values import TextFile
 from steelyard.targets.base import Request, Response, TargetContext
 from steelyard.targets.filling import TextFiller, text_filler
-from steelyard.targets.settings import TargetSettings, TextFile, Texts, read_variable, text_of
+from steelyard.targets.settings import TargetSettings, Texts, read_variable, text_of
 from steelyard.targets.stored_request import hidden_arguments
 
 # Runs one program in a process group of its own, and leaves nothing of it behind.

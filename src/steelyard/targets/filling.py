@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from steelyard.errors import Problem, SuiteError, TargetFailure
+from steelyard.frozen import values_of
 from steelyard.plugins import in_one_line
 from steelyard.suite.case import MISSING, Attachment, Case, compile_path, json_writer
 from steelyard.suite.mapping import Template, compile_template
@@ -194,7 +195,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Case):
         return value.as_data()
     if isinstance(value, Attachment):
-        return {"place": value.place, "media_type": value.media_type}
+        return values_of(value, "place", "media_type")
     return str(value)  # dates, as YAML reads them
 
 

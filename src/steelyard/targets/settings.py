@@ -12,6 +12,7 @@ from steelyard.errors import Problem, SuiteError, UsageError
 from steelyard.redact import looks_secret
 from steelyard.suite.case import compile_path
 from steelyard.suite.files import text_inside
+from steelyard.suite.values import TextFile
 from steelyard.targets.base import TargetContext
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -44,14 +45,6 @@ class FromEnv(BaseModel):
     def read(self, target_context: TargetContext, what: str) -> str:
         """The value with its prefix; UsageError naming the variable when it is not set."""
         return self.prefix + read_variable(self.env, target_context, what)
-
-
-class TextFile(BaseModel):
-    """A text kept in a file of the suite's folder."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    file: str = Field(description="Path of the file, inside the suite's folder.", min_length=1)
 
 
 def read_variable(name: str, target_context: TargetContext, what: str) -> str:

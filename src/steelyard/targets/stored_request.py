@@ -14,8 +14,9 @@ from steelyard.redact import looks_secret, redact_known
 from steelyard.suite.case import Case
 from steelyard.suite.judge import MODELS
 from steelyard.suite.models import TargetSpec, Variant
+from steelyard.suite.values import TextFile
 from steelyard.targets.base import Request, TargetContext, open_target
-from steelyard.targets.settings import TargetSettings, TextFile, text_of
+from steelyard.targets.settings import TargetSettings, text_of
 
 _WITH_REQUESTS = (*MODELS, "command", "http")
 _NOT_SENT = {"token", "price", "usage", "max_bytes", "connect_timeout", "trust_env", "start", "ready"}

@@ -15,6 +15,7 @@ from steelyard.cli.options import as_json, store_url
 from steelyard.cli.output import print_json
 from steelyard.decide.baselines import find_reference, whoever
 from steelyard.errors import SteelyardError
+from steelyard.frozen import values_of
 from steelyard.loading.load import load_suite
 from steelyard.report.format import counted, one_line
 from steelyard.results.find import file_reference, names_a_file
@@ -148,7 +149,7 @@ def _diff(suite: str, case: str | None) -> CommandResult:
     for item in truth.changes_since_ledger(load_suite(suite), case):
         sides = {"before": item.recorded, "after": item.now}
         sides = {side: value for side, value in sides.items() if value is not MISSING}
-        rows.append({"case": item.case, "path": item.path, **sides})
+        rows.append(values_of(item, "case", "path") | sides)
         lines.append(f"{one_line(item.case)} {item.path}")
         lines += [f"  {'-' if side == 'before' else '+'} {shown(value)}" for side, value in sides.items()]
     return rows, lines or ["the truth is as the ledger says"], 0
@@ -288,7 +289,7 @@ def _check(suite: str, since: str | None, store_url: str | None) -> CommandResul
     _, changes = _changes(suite, since, store_url)
     run, without = changes.since.id, len(changes.without_reason)
     rows = [
-        {name: getattr(edit, name) for name in ("what", "case", "kind", "before", "after")}
+        values_of(edit, "what", "case", "kind", "before", "after")
         | {name: getattr(edit.line, name, None) for name in ("reason", "by", "at")}
         | ({"values": list(edit.values)} if edit.values else {})
         for edit in changes.edits

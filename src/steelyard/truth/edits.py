@@ -28,7 +28,7 @@ from steelyard.suite.edits import alone_in, edit_folder, write_edit
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.readers import Record, decode, refuse
 from steelyard.suite.redaction import written_cases
-from steelyard.suite.truth import TRUTH, Decision, LedgerLine, case_paths, ledger_line
+from steelyard.suite.truth import TRUTH, LedgerLine, SuggestionDecision, case_paths, ledger_line
 from steelyard.suite.yaml import Located, listed, meant, meant_or_listed, shown
 
 _EXPECTED = "expected"
@@ -70,7 +70,7 @@ def change_case(
     state: str = "",
     file: str | None = None,
     new_field: bool = False,
-    decision: Decision | None = None,
+    decision: SuggestionDecision | None = None,
     of_case: Mapping[str, Any] | None = None,
     unchanged: Collection[str] | None = None,
 ) -> LedgerLine:

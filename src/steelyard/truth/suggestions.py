@@ -12,7 +12,7 @@ from typing import Any, Literal
 from steelyard.engine.other_suite import OtherBalance, reading_of
 from steelyard.engine.rescore import same_question
 from steelyard.errors import UsageError
-from steelyard.frozen import frozen
+from steelyard.frozen import frozen, values_of
 from steelyard.loading.load import PENDING_SUFFIX, load_suite
 from steelyard.plugins import checked_call
 from steelyard.records import RunHeader, RunState
@@ -34,7 +34,7 @@ from steelyard.suite.case_files import cannot_edit
 from steelyard.suite.cases import every_case, pending_cases
 from steelyard.suite.models import Component, SuiteModel
 from steelyard.suite.redaction import EMAIL, NAME, PHONE
-from steelyard.suite.truth import SUGGESTION, Decision, LedgerLine, append_lines, case_paths, ledger_line
+from steelyard.suite.truth import SUGGESTION, LedgerLine, SuggestionDecision, append_lines, case_paths, ledger_line
 from steelyard.suite.yaml import meant
 from steelyard.truth.edits import Author, change_case, truth_state
 
@@ -365,8 +365,8 @@ def decide(
         where = "see `steelyard truth suggest --all`, and give the same --agree and --run here as there"
         raise UsageError(f"{several}{meant(name, [item.id for item in listed])}; {where}")
     (item,) = matching
-    about = {"id": item.id, "component": item.component, "value": item.value, "runs": list(item.runs)}
-    decision = Decision(outcome=outcome, points=item.points.get(outcome), **about)
+    about = values_of(item, "id", "component", "value") | {"runs": list(item.runs)}
+    decision = SuggestionDecision(outcome=outcome, points=item.points.get(outcome), **about)
     if way := item.ways.get(outcome):
         if _is_redacted(json.dumps(way)):
             raise cannot_edit(f"the truth of {item.case} holds personal data, which the suite redacts")
@@ -381,7 +381,7 @@ def decide(
     return line
 
 
-def accepted(suite: SuiteModel) -> list[Decision]:
+def accepted(suite: SuiteModel) -> list[SuggestionDecision]:
     """What was decided of suggestions that became truth and still are."""
     lines = [line for line in suite.ledger if line.suggestion and line.change]
     cases = {case.id: case for case in every_case(suite)} if lines else {}

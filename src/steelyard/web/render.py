@@ -42,7 +42,8 @@ TEMPLATES.globals |= {
     **values_of(site, "runs_address", "suite_address", "Role"),
 }
 TEMPLATES.filters |= {
-    **values_of(fmt, "percent", "when", "seconds", "one_line", "shortened", "counted", "interval", "money"),
+    **values_of(fmt, "percent", "points", "when", "seconds", "whole", "one_line", "shortened"),
+    **values_of(fmt, "counted", "interval", "money"),
     "base": fmt.bare_base,
     "breakable": breakable,
 }

@@ -30,7 +30,7 @@ from steelyard.report.render.html import BlockWriter, tag
 from steelyard.report.render.json import picked
 from steelyard.report.run import context, data, document
 from steelyard.run_history import report as history
-from steelyard.run_history.history import Wanted, groupings_of, marks_between, read_history, why_no_trend
+from steelyard.run_history.history import HistoryOptions, groupings_of, marks_between, read_history, why_no_trend
 from steelyard.store.base import Store
 from steelyard.store.people import Queue
 from steelyard.store.sql import SqlStore
@@ -220,7 +220,7 @@ def sparkline(trend: Sequence[Mapping[str, Any]], label: str) -> Markup:
     ]
     line = tag("polyline", points=" ".join(f"{x},{y}" for x, y in points))
     dot = tag("circle", cx=points[-1][0], cy=points[-1][1], r=2)
-    about = f"{label} of {len(values)} runs: first {100 * values[0]:.1f} %, last {100 * values[-1]:.1f} %"
+    about = f"{label} of {len(values)} runs: first {fmt.percent(values[0])}, last {fmt.percent(values[-1])}"
     box = f"0 0 {_WIDTH:g} {_HEIGHT:g}"
     return tag("svg", *marks, line, dot, cls="spark", viewBox=box, role="img", aria_label=about)
 
@@ -299,7 +299,7 @@ def _cut(blocks: Iterable[doc.Block], charts: dict[str, Chart]) -> Iterator[doc.
                 yield replace(block, blocks=inside) if isinstance(block, doc.Fold) else _section(block, inside)
         elif isinstance(block, Chart) and can_draw():
             yield _picture(block, charts)
-        elif not isinstance(block, doc.Samples):
+        elif not isinstance(block, doc.SampleList):
             yield block
 
 
@@ -388,7 +388,7 @@ def _draw(_: SqlStore, spec: str) -> dict[str, Any]:
 
 def history_figures(store: Store, suite: str, last: int, by: str, metric: str) -> dict[str, Any]:
     """A suite's figures run by run, as a page and as data."""
-    result = read_history(store, suite, Wanted(last=last, by=by, metrics=(metric,) if metric else ()))
+    result = read_history(store, suite, HistoryOptions(last=last, by=by, metrics=(metric,) if metric else ()))
     shown = history.document(result)
     parts, charts = _parts(PageWriter(shown, None, address_in_its_run))
     return {

@@ -94,7 +94,7 @@ def corrected_changes(a: ComparedRun, b: ComparedRun) -> list[MetricChange]:
 
 def _by_labels(run: ComparedRun) -> Estimate:
     labels = None if run.store is None else labels_of(run.store, run.header.id, run.data)
-    return Estimate(None, 0) if labels is None else labels.rate(np.arange(run.columns.n))
+    return Estimate(None, 0) if labels is None else labels.corrected(np.arange(run.columns.n)).rate
 
 
 class _Side:

@@ -23,9 +23,9 @@ from steelyard.analysis.judge.labels import (
 )
 from steelyard.analysis.judge.model import corrected_pass_rate, without_rate
 from steelyard.analysis.judge.rubric import DescribedRubric, Labels, described_rubric
-from steelyard.analysis.model import CorrectedRate, JudgeCheck
+from steelyard.analysis.model import JudgeCheck, Summary
 from steelyard.frozen import frozen
-from steelyard.metrics.run_data import LabelledPasses, RunData
+from steelyard.metrics.run_data import CorrectedRate, LabelledPasses, RunData
 from steelyard.stats.arrays import Array
 from steelyard.stats.groups import share
 from steelyard.stats.intervals import SHARES, Estimate, bounded, score_bounds
@@ -289,20 +289,21 @@ class LabelColumns:
         return as_number(None if self._rubric is None else self._rubric.passes(own))
 
     def check(self) -> JudgeCheck:
-        """What the labels say of the judge, over the samples that it read."""
-        n = int((self.counts & ~np.isnan(self.judged)).sum())
-        corrected = self.corrected(np.arange(self._table.n))
-        return JudgeCheck(n, int(self._otherwise.sum()), corrected, self.not_random)
+        """How the labels tell what the judge is worth."""
+        result = self.corrected()
+        return JudgeCheck(self.not_random, result.message, result.method, result.why)
 
     def column(self) -> LabelledPasses:
         """As metrics take it."""
-        return LabelledPasses(self.passes, lambda rows: self.corrected(rows).rate)
+        texts = self.counts & ~np.isnan(self.judged)
+        return LabelledPasses(self.passes, self.judged, texts, self._otherwise, self.corrected)
 
-    def corrected(self, rows: Array) -> CorrectedRate:
-        """The pass rate of some samples by judge and labels together; n/a with fewer labels than it takes.
+    def corrected(self, rows: Array | None = None) -> CorrectedRate:
+        """The pass rate of all or some samples by judge and labels together; n/a with fewer labels than it takes.
 
         Nobody labels a malformed answer: it has not passed.
         """
+        rows = np.arange(self._table.n) if rows is None else rows
         unit, judged, malformed = self._table.unit[rows], ~np.isnan(self.judged[rows]), self._table.malformed[rows]
         all_labelled = not (judged & np.isnan(self._passes[rows])).any()
         passes = (self._passes if all_labelled else self.passes)[rows]
@@ -431,13 +432,13 @@ def clustered_variance(values: Array, case: Array) -> float:
     return float((sums**2).sum()) * clusters / (clusters - 1) / len(values) ** 2
 
 
-def why_unknown(check: JudgeCheck | None) -> str:
+def why_unknown(summary: Summary) -> str:
     """Why there is no pass rate by labels, and what to do."""
+    check = summary.judge_check
     # A rate of the run without one of its slice: the slice has too few.
-    message = (
-        _too_few(0) if check is None else check.corrected.message or f"fewer than {FEWEST} of its texts have labels"
-    )
-    return message if check is not None and check.n_labelled >= FEWEST else f"{message}; see steelyard label plan"
+    message = _too_few(0) if check is None else check.message or f"fewer than {FEWEST} of its texts have labels"
+    few = summary.overall.count("labels.texts") < FEWEST
+    return f"{message}; see steelyard label plan" if few else message
 
 
 def _too_few(n: int, needed: int = FEWEST) -> str:

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from steelyard.analysis.judge.figures import constant_dimensions
+from steelyard.analysis.judge.details import constant_dimensions
 from steelyard.analysis.judge.model import (
     ALWAYS_TOGETHER,
     LABELS_FOR_INFLATION,
@@ -23,9 +23,9 @@ from steelyard.analysis.judge.model import (
     is_inflated,
 )
 from steelyard.analysis.judge.votes import Range, Votes, votes_in
-from steelyard.analysis.model import CorrectedRate, JudgeFigures, UsualScore
+from steelyard.analysis.model import JudgeDetails, UsualScore
 from steelyard.metrics.figures import Slice, row_figures_of
-from steelyard.metrics.run_data import RunData
+from steelyard.metrics.run_data import CorrectedRate, RunData
 from steelyard.records import Mode
 from steelyard.stats.agreement import FEWEST, confusion, weighted_kappa
 from steelyard.stats.arrays import Array
@@ -333,7 +333,7 @@ _FEWEST_NEARLY = 20
 _NEARLY_ALL = 0.95
 
 
-def constant_judge(figures: JudgeFigures, scale: tuple[float, float], expected: Collection[str] = ()) -> str:
+def constant_judge(figures: JudgeDetails, scale: tuple[float, float], expected: Collection[str] = ()) -> str:
     """Why the scores of a judge tell nothing of texts that differ; "" when they do, or when one score may be due.
 
     In the dimensions of `expected` the suite declares that one score is, unless labels contradict it.

@@ -9,13 +9,14 @@ from itertools import combinations
 
 import numpy as np
 
-from steelyard.analysis.model import CorrectedRate, Rebuttal
+from steelyard.analysis.model import Rebuttal
 from steelyard.frozen import frozen
 from steelyard.metrics.figures import Slice
+from steelyard.metrics.run_data import CorrectedRate
 from steelyard.records import Mode
 from steelyard.stats.agreement import (
     AlternativeTest,
-    Confusion,
+    ConfusionMatrix,
     alternative_test,
     krippendorff_alpha,
     weighted_kappa,
@@ -246,7 +247,7 @@ class People:
 class DimensionHealth:
     """One dimension of the rubric. Scores are as the judge gave them, before any rule bound them."""
 
-    confusion: Confusion
+    confusion: ConfusionMatrix
     inflated: bool | None
     """See `is_inflated`."""
     constant: bool

@@ -17,7 +17,7 @@ LONGEST = 300
 """Characters of a reason that are kept."""
 
 
-class Reasons:
+class ReasonCounter:
     """Counts judgements without a reading by their reason; of each reason the first wording is kept."""
 
     def __init__(self) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 
 from steelyard.analysis.judge.labels import as_number
 from steelyard.analysis.judge.model import PeopleFigures, people_beside
-from steelyard.analysis.judge.reasons import Reasons, exclusion_reason, is_excluded
+from steelyard.analysis.judge.reasons import ReasonCounter, exclusion_reason, is_excluded
 from steelyard.analysis.judge.rubric import (
     DescribedRubric,
     Labels,
@@ -152,7 +152,7 @@ class Votes:
         self.remark_names: dict[str, int] = {}
         self.broken: Counter[str] = Counter()
         """Votes that broke each rule."""
-        self.reasons = Reasons()
+        self.reasons = ReasonCounter()
         self._why_excluded: Counter[str] = Counter()
         self.rebuttals: list[Rebuttal] = []
         self._names = (*rubric.dimensions, *rubric.flags)

@@ -42,7 +42,8 @@ def charts_of(summary: Summary, header: RunHeader | None = None) -> list[Chart]:
     stated = {} if imported is None else imported.stated
     charts: list[Chart | None] = []
     if summary.checks is not None:
-        charts += [pass_fail(summary.checks), *counts(with_stated_values(summary.checks, stated))]
+        charts.append(pass_fail(summary.checks, summary.overall))
+        charts += counts(with_stated_values(summary.checks, stated), summary.overall)
     uncalled = () if header is None else header.description.uncalled
     charts.append(_stability(summary, stated, uncalled))
     charts += _latency(summary, stated, uncalled)
@@ -51,8 +52,8 @@ def charts_of(summary: Summary, header: RunHeader | None = None) -> list[Chart]:
 
 
 def _stability(summary: Summary, stated: Mapping[str, Any], uncalled: Sequence[UncalledCase]) -> Chart | None:
-    if (figures := stated_stability(stated)) is not None:
-        return stability(figures, len(figures.cells), stated=True)
+    if (told := stated_stability(stated)) is not None:
+        return stability(told, len(told.cells), stated=True)
     result = summary.stability
     if result is None:
         return None
@@ -66,11 +67,14 @@ def _stability(summary: Summary, stated: Mapping[str, Any], uncalled: Sequence[U
 
 
 def _latency(summary: Summary, stated: Mapping[str, Any], uncalled: Sequence[UncalledCase]) -> list[Chart | None]:
-    if (figures := stated_latency(stated)) is not None:
-        return [latency_by_case(figures, stated=True)]
-    result = summary.latency
+    if told := stated_latency(stated):
+        unanswered = sum(cell.timeouts for cell in told), sum(cell.failures for cell in told)
+        return [latency_by_case(told, len(told), unanswered, stated=True)]
+    result, overall = summary.latency, summary.overall
     if result is None:
         return []
     never = [CellLatency(cell.case_id, cell.variant, no_calls(), 0, 0) for cell in uncalled]
-    every = replace(result, cells=(*result.cells, *never), n_cells=result.n_cells + len(never))
-    return [latency_by_case(every), latency_histogram(result)]
+    n_cells = overall.count("latency.cells") + len(never)
+    unanswered = overall.count("latency.timeouts"), overall.count("latency.failures")
+    by_case = latency_by_case([*result.cells, *never], n_cells, unanswered)
+    return [by_case, latency_histogram(result, overall)]

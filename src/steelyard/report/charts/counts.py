@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from steelyard.analysis.repeats import CellChecks, CheckOfCell, ChecksFigures
+from steelyard.analysis.repeats import CellChecks, CheckDetails, CheckOfCell
+from steelyard.metrics.figures import Slice
 from steelyard.report.charts.base import (
     BLUE,
     DARK_VERMILLION,
@@ -39,23 +40,21 @@ _ORDER = {False: 0, None: 1, True: 2}
 _NOT_IN_A_FILE_NAME = re.compile(r"[^A-Za-z0-9_-]+")
 
 
-def counts(figures: ChecksFigures) -> list[Chart]:
+def counts(details: CheckDetails, overall: Slice) -> list[Chart]:
     """For each check that holds a figure against a range, one chart: the range as a band, each answer as a mark."""
     names = list(
         dict.fromkeys(
-            check.name for cell in figures.cells for check in cell.checks if check.values and not _is_open(check)
+            check.name for cell in details.cells for check in cell.checks if check.values and not _is_open(check)
         )
     )
     files = distinct([f"counts_{_NOT_IN_A_FILE_NAME.sub('_', name)}" for name in names])
     files = ["counts"] if len(names) == 1 else [_NOT_IN_A_FILE_NAME.sub("_", file).rstrip("_") for file in files]
-    return [_counts(figures, name, file) for name, file in zip(names, files, strict=True)]
+    return [_counts(details, overall, name, file) for name, file in zip(names, files, strict=True)]
 
 
-def _counts(figures: ChecksFigures, name: str, file: str) -> Chart:
-    held_against = [(cell, check) for cell in figures.cells for check in cell.checks if check.name == name]
-    n_all = next(
-        (item.cells_passed + item.cells_failed + item.undecided for item in figures.by_check if item.name == name), 0
-    )
+def _counts(details: CheckDetails, overall: Slice, name: str, file: str) -> Chart:
+    held_against = [(cell, check) for cell in details.cells for check in cell.checks if check.name == name]
+    n_all = sum(overall.count(f"check.{name}.cells.{state}") for state in ("passed", "failed", "undecided"))
     n_known = len(held_against)
     if n_known > MOST_ROWS:
         held_against = sorted(held_against, key=lambda pair: _ORDER[pair[1].holds])[:MOST_ROWS]
@@ -173,21 +172,22 @@ _WHOLE = "all checks"
 _WIDE, _NARROW = 104, 72
 
 
-def pass_fail(figures: ChecksFigures) -> Chart | None:
+def pass_fail(details: CheckDetails, overall: Slice) -> Chart | None:
     """A grid of cases and checks: P passed, F failed, ? undecided, – does not apply; None without checks."""
-    cells = figures.cells
+    cells = details.cells
     if not cells:
         return None
     if len(cells) > MOST_ROWS:
         # The failed ones before the others.
         cells = tuple(sorted(cells, key=lambda item: _ORDER[item.holds])[:MOST_ROWS])
-    in_order = [item.name for item in figures.by_check]
     declared = list(
-        dict.fromkeys(map(_declared, [*in_order, *(check.name for cell in cells for check in cell.checks)]))
+        dict.fromkeys(map(_declared, [*details.by_check, *(check.name for cell in cells for check in cell.checks)]))
     )
     names, columns = row_names(cells), distinct([_WHOLE, *declared])
-    passed, total = figures.cells_passed, figures.n_cells
-    which = rows_shown(cells, total, "failed", n_known=len(figures.cells))
+    passed, failed, undecided, total = (
+        overall.count(f"cases.count.{state}") for state in ("passed", "failed", "undecided", "all")
+    )
+    which = rows_shown(cells, total, "failed", n_known=len(details.cells))
     color = {
         "field": "state",
         "type": "nominal",
@@ -200,7 +200,7 @@ def pass_fail(figures: ChecksFigures) -> Chart | None:
         (
             f"{passed:,} of {total:,} passed; P passed, F failed, ? cannot tell, k/n: answers that passed; {which}",
             f"Grid of {which} and {counted(len(declared), 'check')}; {passed:,} of {total:,} passed, "
-            f"{figures.cells_failed:,} failed, of {figures.cells_undecided:,} cannot tell",
+            f"{failed:,} failed, of {undecided:,} cannot tell",
         ),
         names,
         {

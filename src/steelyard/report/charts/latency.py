@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
-from steelyard.analysis.latency import Bar, CellLatency, LatencyFigures, percentiles
-from steelyard.analysis.stability import CellStability, StabilityFigures
+from steelyard.analysis.latency import Bar, CellLatency, LatencyDetails, percentiles
+from steelyard.analysis.stability import CellStability, StabilityDetails
+from steelyard.metrics.figures import Slice
 from steelyard.records import AtLeast
 from steelyard.report import format as words
 from steelyard.report.charts.base import (
@@ -38,14 +40,17 @@ _LINE = 13
 _NEAR_THE_LEFT = 0.07
 
 
-def latency_by_case(figures: LatencyFigures, *, stated: bool = False) -> Chart | None:
-    """Mean time of each case as a bar, with a tick at the 95th percentile; None when no call has a time.
+def latency_by_case(
+    cells: Sequence[CellLatency], n_cells: int, unanswered: tuple[int, int], *, stated: bool = False
+) -> Chart | None:
+    """Mean time of each of `n_cells` cases as a bar, with a tick at the 95th percentile; None when no call has a time.
 
-    `stated` says that another tool states the figures.
+    `unanswered` are the calls that timed out and those that failed otherwise; `stated` says that another tool states
+    the figures.
     """
-    if all(cell.spread["mean"] is None for cell in figures.cells):
+    if all(cell.spread["mean"] is None for cell in cells):
         return None
-    shown = list(figures.cells)
+    shown, timed = list(cells), timed_calls(unanswered[0])
     if len(shown) > MOST_ROWS:
         shown = sorted(shown, key=lambda cell: -(cell.spread.tail[1] or 0.0))[:MOST_ROWS]
     unit, factor = _unit(max((cell.spread.tail[1] or 0.0 for cell in shown), default=0.0))
@@ -53,11 +58,11 @@ def latency_by_case(figures: LatencyFigures, *, stated: bool = False) -> Chart |
     values = [{"row": name, **_row(cell, factor)} for name, cell in zip(names, shown, strict=True)]
     x = {
         "type": "quantitative",
-        "title": f"time of {figures.timed}, {unit}",
+        "title": f"time of {timed}, {unit}",
         "scale": {"zero": True, "nice": True},
         "axis": {"tickCount": 8},
     }
-    which = rows_shown(shown, figures.n_cells, "slowest", n_known=len(figures.cells)) + _missing(figures)
+    which = rows_shown(shown, n_cells, "slowest", n_known=len(cells)) + _missing(*unanswered)
     source = STATED if stated else ""
     kinds = {cell.spread.tail[0] for cell in shown if cell.spread.n}
     tick = (
@@ -69,7 +74,7 @@ def latency_by_case(figures: LatencyFigures, *, stated: bool = False) -> Chart |
         "latency_by_case",
         "Latency by case",
         f"{source}bar: mean, tick: {tick}; {which}",
-        f"{source}Mean and {tick} of the time of {figures.timed} for {which}",
+        f"{source}Mean and {tick} of the time of {timed} for {which}",
         data={"values": values},
         width=_WIDTH,
         height=height(),
@@ -92,23 +97,23 @@ def latency_by_case(figures: LatencyFigures, *, stated: bool = False) -> Chart |
     )
 
 
-def latency_histogram(figures: LatencyFigures) -> Chart | None:
+def latency_histogram(details: LatencyDetails, overall: Slice) -> Chart | None:
     """How many answered calls took how long, with the percentiles of all calls as lines; None when none was answered.
 
     A percentile that is a lower bound has no line: it lies somewhere to the right of where it would stand.
     """
-    if not figures.bars:
+    if not details.bars:
         return None
-    overall = figures.overall
-    unit, factor = _unit(figures.bars[-1].high)
-    values = [_bar(bar, factor) for bar in figures.bars]
-    points = [(name, at) for name in percentiles() if (at := overall[name])]
+    unit, factor = _unit(details.bars[-1].high)
+    values = [_bar(bar, factor) for bar in details.bars]
+    points = [(name, at) for name in percentiles() if (at := overall[f"latency.{name}"].value)]
+    missing = _missing(overall.count("latency.timeouts"), overall.count("latency.failures"))
     ends = values[0]["low"], values[-1]["high"]
     x = {
         "type": "quantitative",
-        "title": f"time of answered calls, {unit}{' (logarithmic)' if figures.log_bars else ''}",
+        "title": f"time of answered calls, {unit}{' (logarithmic)' if details.log_bars else ''}",
         "scale": {
-            "type": "log" if figures.log_bars else "linear",
+            "type": "log" if details.log_bars else "linear",
             "domain": list(ends),
             "nice": False,
             "zero": False,
@@ -116,15 +121,15 @@ def latency_histogram(figures: LatencyFigures) -> Chart | None:
         "axis": {"tickCount": 10, "grid": False},
     }
     lines = [(name, at * factor) for name, at in points if not isinstance(at, AtLeast)]
-    before = bool(lines) and not _is_far_left(lines[0][1], ends, by_ratio=figures.log_bars)
+    before = bool(lines) and not _is_far_left(lines[0][1], ends, by_ratio=details.log_bars)
     message = ", ".join(f"{name} {seconds(at)}" for name, at in points)
-    answered = sum(bar.count for bar in figures.bars)
+    answered = sum(bar.count for bar in details.bars)
     calls = f"{answered:,} call" if answered == 1 else f"{answered:,} calls"
     return chart(
         "latency_histogram",
         "Latency of all answered calls",
-        f"{calls}; {message}{_missing(figures)}",
-        f"Histogram of the times of {calls} that were answered; {message}{_missing(figures)}",
+        f"{calls}; {message}{missing}",
+        f"Histogram of the times of {calls} that were answered; {message}{missing}",
         width=_WIDTH,
         height=_HEIGHT,
         layer=[_bars(values, x), *_percentiles(lines, x, before=before)],
@@ -188,18 +193,19 @@ def _message(cell: CellLatency) -> str:
     mean = cell.spread["mean"]
     if mean is not None and tail is not None:
         text = f"mean {seconds(mean)}, {name} {seconds(tail)} ({based_on(cell.spread.n)})"
-    return ", ".join([text, *_unanswered(cell, "")])
+    counts = ((cell.timeouts, "timed out"), (cell.failures, "failed"))
+    return ", ".join([text, *(f"{count} {what}" for count, what in counts if count)])
 
 
-def _unanswered(figures: CellLatency | LatencyFigures, thousands: str = ",") -> list[str]:
-    counts = ((figures.timeouts, "timed out"), (figures.failures, "failed"))
-    return [f"{count:{thousands}} {what}" for count, what in counts if count]
+def timed_calls(timeouts: int) -> str:
+    """The calls that have a time, in words: those that timed out among them took at least the time waited."""
+    return "calls" if timeouts else "answered calls"
 
 
-def _missing(figures: LatencyFigures) -> str:
+def _missing(timeouts: int, failures: int) -> str:
     """What is known of calls that were not answered: those that timed out count in every figure as the time waited."""
-    parts = [f"{figures.timeouts:,} timed out: at least the time waited"] if figures.timeouts else []
-    parts += [f"{figures.failures:,} failed, not in it"] if figures.failures else []
+    parts = [f"{timeouts:,} timed out: at least the time waited"] if timeouts else []
+    parts += [f"{failures:,} failed, not in it"] if failures else []
     return "".join(f"; {part}" for part in parts)
 
 
@@ -233,21 +239,21 @@ _LAYERS: list[dict[str, Any]] = [
 """What has no share in grey, what has one by colour."""
 
 
-def stability(figures: StabilityFigures, n_cells: int, *, stated: bool = False) -> Chart | None:
+def stability(details: StabilityDetails, n_cells: int, *, stated: bool = False) -> Chart | None:
     """A heat map of how alike the repeats of each of `n_cells` cases are, field by field; None without cases.
 
     `stated` says that another tool states the figures.
     """
-    cells = list(figures.cells)
+    cells = list(details.cells)
     if not cells:
         return None
     if len(cells) > MOST_ROWS:
         cells = sorted(cells, key=_least)[:MOST_ROWS]
-    fields = [_PRESENCE, *figures.how]
+    fields = [_PRESENCE, *details.how]
     if stated and all(cell.presence.value is None for cell in cells):
         fields.remove(_PRESENCE)
     columns, rows = distinct(fields), row_names(cells)
-    which = rows_shown(cells, n_cells, "least stable", n_known=len(figures.cells))
+    which = rows_shown(cells, n_cells, "least stable", n_known=len(details.cells))
     source = STATED if stated else ""
     shares = [{**cell.fields, _PRESENCE: cell.presence} for cell in cells]
     return grid(

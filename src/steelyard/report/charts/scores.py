@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from steelyard.frozen import values_of
 from steelyard.metrics.figures import Slice
 from steelyard.report.charts.base import (
     BLUE,
@@ -55,11 +56,10 @@ def scores_chart(file: str, title: str, given: Sequence[tuple[str, Estimate, Est
     for row, (_, average, pass_rate) in zip(names, shown, strict=True):
         for figure, estimate in ((_AVERAGE, average), (_PASS_RATE, pass_rate)):
             if estimate is not None and estimate.value is not None:
-                ends = {"low": estimate.low, "high": estimate.high} if estimate.low is not None else {}
+                ends = values_of(estimate, "low", "high") if estimate.low is not None else {}
                 message = f"{percent(estimate.value)}, {based_on(estimate.n)}"
-                counts = {"n": estimate.n, "n_missing": estimate.n_missing}
                 shown_as = {"row": row, "figure": figure, "value": estimate.value, "message": message}
-                values.append(shown_as | counts | ends)
+                values.append(shown_as | values_of(estimate, "n", "n_missing") | ends)
     figures = [name for name in (_AVERAGE, _PASS_RATE) if any(item["figure"] == name for item in values)]
     y = rows_axis(names)
     beside = {"field": "figure", "type": "nominal", "sort": figures}

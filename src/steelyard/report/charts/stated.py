@@ -6,21 +6,21 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from steelyard.analysis.latency import CellLatency, LatencyFigures, Spread, latency_metrics, no_calls
-from steelyard.analysis.repeats import CheckOfCell, ChecksFigures
-from steelyard.analysis.stability import CellStability, StabilityFigures
+from steelyard.analysis.latency import CellLatency, Spread, latency_metrics
+from steelyard.analysis.repeats import CheckDetails, CheckOfCell
+from steelyard.analysis.stability import CellStability, StabilityDetails
 from steelyard.stats.intervals import Estimate
 
 _PRESENCE = "presence"
 _CHECK = "check."
 
 
-def stated_latency(stated: Mapping[str, Any]) -> LatencyFigures | None:
-    """What is stated of the times of each case; an `n` of 0 where it is not said. None when nothing is."""
+def stated_latency(stated: Mapping[str, Any]) -> list[CellLatency]:
+    """What is stated of the times of each case; an `n` of 0 where it is not said. Empty when nothing is."""
     results = {case: parts.get("latency") or {} for case, parts in stated.items()}
     if not any("mean" in times for times in results.values()):
-        return None
-    cells = tuple(
+        return []
+    return [
         CellLatency(
             case,
             "",
@@ -29,12 +29,10 @@ def stated_latency(stated: Mapping[str, Any]) -> LatencyFigures | None:
             int(times.get("failures", 0)),
         )
         for case, times in results.items()
-    )
-    timeouts, failures = sum(cell.timeouts for cell in cells), sum(cell.failures for cell in cells)
-    return LatencyFigures(no_calls(), timeouts, failures, cells=cells, n_cells=len(cells))
+    ]
 
 
-def stated_stability(stated: Mapping[str, Any]) -> StabilityFigures | None:
+def stated_stability(stated: Mapping[str, Any]) -> StabilityDetails | None:
     """What is stated of how alike the repeats of each case are; None when nothing is."""
     results = {case: parts.get("stability") or {} for case, parts in stated.items()}
     names = list(dict.fromkeys(name for shares in results.values() for name in shares if name != _PRESENCE))
@@ -46,13 +44,13 @@ def stated_stability(stated: Mapping[str, Any]) -> StabilityFigures | None:
         )
         for case, shares in results.items()
     )
-    return StabilityFigures("", dict.fromkeys(names, ""), cells)
+    return StabilityDetails("", dict.fromkeys(names, ""), cells)
 
 
-def with_stated_values(figures: ChecksFigures, stated: Mapping[str, Any]) -> ChecksFigures:
+def with_stated_values(details: CheckDetails, stated: Mapping[str, Any]) -> CheckDetails:
     """The same, checks with the figures of all repeats that are stated of them; what has none is there without."""
     cells = []
-    for cell in figures.cells:
+    for cell in details.cells:
         checks = {check.name: check for check in cell.checks}
         for part, values in (stated.get(cell.case_id) or {}).items():
             if part.startswith(_CHECK):
@@ -60,4 +58,4 @@ def with_stated_values(figures: ChecksFigures, stated: Mapping[str, Any]) -> Che
                 available = checks.get(name, CheckOfCell(name, 0, 0, 1, "", None))
                 checks[name] = replace(available, values=tuple(values.values()))
         cells.append(replace(cell, checks=tuple(checks.values())))
-    return replace(figures, cells=tuple(cells))
+    return replace(details, cells=tuple(cells))

@@ -7,16 +7,18 @@ from collections.abc import Iterator, Sequence
 from steelyard.analysis.model import Rebuttal
 from steelyard.metrics.expressions import FEWEST_LABELS
 from steelyard.metrics.figures import Slice
-from steelyard.metrics.registry import MEASURE
+from steelyard.metrics.registry import CORRECTED, MEASURE, filled
 from steelyard.records import Mode, RunHeader
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.document import Facts, Section, Table, section, table_section
+from steelyard.report.figures import base, estimate, figures_table, interval, sums, value
 from steelyard.report.format import OF_A_RUN
 from steelyard.report.model import JudgementDetail, Marked, Report, VoteDetail
 from steelyard.scoring.extract import BROKE_OFF
 from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Spending
+from steelyard.store.figures import Kind
 from steelyard.store.selection import Selection
 from steelyard.suite.judge import REBUTTED, UNANSWERED, Member
 
@@ -141,12 +143,11 @@ def _unchecked(report: Report) -> str:
     """
     from steelyard.analysis.judge.labels import labelled_otherwise
 
-    check = report.summary.judge_check
-    others = labelled_otherwise(check.n_labelled_otherwise) if check else ""
-    if check is not None and check.enough:
+    overall = report.summary.overall
+    others, n = labelled_otherwise(overall.count("labels.otherwise")), overall.count("labels.texts")
+    if report.summary.judge_is_checked:
         return others
-    n = check.n_labelled if check else 0
-    if check is not None and check.chosen_texts:
+    if report.summary.labels_are_chosen:
         return ""
     few = f"labels of {n} texts are too few (at least {FEWEST_LABELS}) to say" if n else "no labels show"
     why = f" ({others})" if others else ""
@@ -155,10 +156,8 @@ def _unchecked(report: Report) -> str:
 
 def corrected_rate(report: Report) -> str:
     """The pass rate that the labels tell, with its method: `55.1 % [45.0, 65.0] n 500 (prediction-powered)`; or ""."""
-    result = report.summary.judge_check.corrected if report.summary.judge_check else None
-    if result is None or result.message or result.rate.value is None:
-        return ""
-    return f"{fmt.with_base(result.rate)} ({result.method})"
+    check, rate = report.summary.judge_check, report.summary.overall[CORRECTED]
+    return "" if check is None or rate.value is None else f"{fmt.with_base(rate)} ({check.method})"
 
 
 def _warning(share: Estimate, limit: float, words: str) -> str:
@@ -283,20 +282,18 @@ def total_score(report: Report) -> str:
 
 def dimensions(report: Report) -> Table:
     """Every dimension in points: the mean that counts, the mean as the judge said, and how often they differ."""
-    figures, (low, high) = report.summary.overall, judge_scale(report.header)
-
-    def of(row: str, figure: str) -> Estimate:
-        return figures[f"judge.dimension.{row}.{figure}"]
-
-    mean, interval, n = doc.estimate(lambda row: of(row, "capped_mean"), "Mean", "points")
-    return doc.table(
+    low, high = judge_scale(report.header)
+    of_dimension = "judge.dimension.<dimension>"
+    return figures_table(
         f"Dimensions (scores {low:g} to {high:g})",
-        figures.each("judge.dimension.<dimension>.capped_mean"),
-        ("Dimension", lambda row: row),
-        ("Weight", lambda row: weight_of(report.header, row)),
-        *(mean, interval, doc.value(lambda row: of(row, "uncapped_mean"), "Uncapped", "points")),
-        *(doc.value(lambda row: of(row, "capped"), "Capped"), n),
-        selection=lambda row: Selection(component=row),
+        report.header.description,
+        report.summary.overall,
+        f"{of_dimension}.capped_mean",
+        ("Weight", lambda row: weight_of(report.header, row.label)),
+        *(value("Mean"), interval(), value("Uncapped", f"{of_dimension}.uncapped_mean")),
+        *(value("Capped", f"{of_dimension}.capped"), base()),
+        head="Dimension",
+        selection=lambda row: Selection(component=row.label),
         note="mean: after rules and checks, in points; uncapped: before; capped: share of texts that they changed",
         signature=OF_A_RUN,
     )
@@ -305,14 +302,16 @@ def dimensions(report: Report) -> Table:
 def flags(report: Report) -> Table:
     """How many texts carry each flag after the rules."""
     judge, overall = report.header.description.judge, report.summary.overall
-    rates = [(flag.name, f"score.{flag.name}.{_RATE}") for flag in judge.rubric.flags] if judge else []
-    return doc.table(
+    rates = {flag.name: Kind(MEASURE, (flag.name, _RATE)) for flag in judge.rubric.flags} if judge else {}
+    return figures_table(
         "Flags",
-        [(name, overall[rate]) for name, rate in rates if rate in overall],
-        ("Flag", lambda row: row[0]),
-        ("Flagged", lambda row: row[1].sums),
-        *doc.estimate(lambda row: row[1], "Share"),
-        selection=lambda row: Selection(code=row[0].upper()),
+        report.header.description,
+        overall,
+        {name: rate for name, rate in rates.items() if filled(*rate) in overall},
+        sums("Flagged"),
+        *estimate("Share"),
+        head="Flag",
+        selection=lambda row: Selection(code=row.label.upper()),
         signature=OF_A_RUN,
     )
 
@@ -359,7 +358,7 @@ def judge(report: Report) -> list[tuple[str, str]]:
     ]
     if (check := report.summary.judge_check) is not None:
         corrected = corrected_rate(report)
-        why = f"{corrected}: {check.corrected.why}" if corrected else f"n/a: {check.corrected.message}"
+        why = f"{corrected}: {check.why}" if corrected else f"n/a: {check.message}"
         rows.insert(2, ("By labels", why))
     if figures["judge.contradictions"].n:
         rows.insert(-1, ("Contradicted by the answer", _share(figures, "judge.contradictions")))
@@ -428,4 +427,4 @@ def weight_of(header: RunHeader, component: str) -> str:
     """The component's share of the whole weight as a percentage; empty when the suite does not say."""
     weights = {component.name: component.weight for component in header.description.components}
     total = sum(weights.values())
-    return fmt.threshold(weights[component] / total) if component in weights and total > 0 else ""
+    return fmt.threshold(round(weights[component] / total, 4)) if component in weights and total > 0 else ""

@@ -160,7 +160,7 @@ class BlockWriter:
             Chart: self.chart,
             doc.Drawing: self.drawing,
             doc.Picture: self.picture,
-            doc.Samples: self.samples,
+            doc.SampleList: self.samples,
         }
 
     def body(self) -> Markup:
@@ -170,7 +170,7 @@ class BlockWriter:
         head = [tag("p", tag("a", title, href=address), cls="small") for title, address in self.links]
         head.append(tag("h1", one_line(document.title, 200)))
         head.append(tag("p", self.line(" · ".join(document.context)), cls="muted small any"))
-        sampled = any(isinstance(block, doc.Samples) for block in document.blocks)
+        sampled = any(isinstance(block, doc.SampleList) for block in document.blocks)
         skip = tag("a", "Skip to the samples", cls="skip", href="#samples") if sampled else Markup("")
         wrap = tag(
             "div", tag("header", *head, cls="page"), tag("main", self.content()), tag("footer", *footer), cls="wrap"
@@ -449,7 +449,7 @@ class BlockWriter:
         defs = tag("defs", *images)
         return tag("svg", defs, cls="gallery", width=0, height=0, aria_hidden="true", focusable="false")
 
-    def samples(self, block: doc.Samples) -> Markup:
+    def samples(self, block: doc.SampleList) -> Markup:
         """The list, with what filters and orders it."""
         title = tag("h2", "Samples", id="samples", tabindex="-1")
         card = {"cls": "card samples", "aria_labelledby": "samples"}
@@ -555,7 +555,7 @@ def _shade(cell: str, counts: Sequence[int]) -> str:
     return "" if cell == "." or not counts else f"h{max(1, round(_SHADES * int(cell.replace(',', '')) / max(counts)))}"
 
 
-def _controls(block: doc.Samples) -> Markup:
+def _controls(block: doc.SampleList) -> Markup:
     every = [item for sample in block.items for item in (sample, *sample.repeats)]
     statuses = list(dict.fromkeys(item.status for item in every))
     categories = sorted({sample.category for sample in block.items if sample.category})

@@ -35,7 +35,7 @@ def to_markdown(document: doc.Document, *, room: int = ROOM) -> str:
     page = _Page()
     head = "\n\n".join(page.parts(document))
     foot = "".join(f"<sub>{safe(line, _LONGEST_FOOTER)}</sub><br>\n" for line in (*document.footer, *document.last))
-    samples = [block for block in document.blocks if isinstance(block, doc.Samples)]
+    samples = [block for block in document.blocks if isinstance(block, doc.SampleList)]
     shown = [part for block in samples for part in page.samples(block, room - len(head) - len(foot))]
     return "\n\n".join(part for part in (head, *shown, foot) if part).rstrip() + "\n"
 
@@ -63,7 +63,7 @@ class _Page:
         for block in document.blocks:
             if isinstance(block, doc.Section) and not block.main:
                 folded += self.block(block)
-            elif not isinstance(block, doc.Samples):
+            elif not isinstance(block, doc.SampleList):
                 yield from self.block(block)
         if folded:
             yield fold("Figures", folded)
@@ -142,7 +142,7 @@ class _Page:
         ]
         yield "\n".join(lines)
 
-    def samples(self, block: doc.Samples, room: int) -> list[str]:
+    def samples(self, block: doc.SampleList, room: int) -> list[str]:
         """The samples that did not pass, folded, as many as there is room for."""
         parts: list[str] = []
         failed = [sample for sample in block.items if sample.status != "passed"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from steelyard.report.document import Bullets, Document, Facts, Quote, Samples, Table, every_block
+from steelyard.report.document import Bullets, Document, Facts, Quote, SampleList, Table, every_block
 
 LONGEST_CELL = 400
 MOST_ROWS, FEW_ROWS = 200, 10
@@ -25,7 +25,7 @@ _AROUND_SAMPLE, _AROUND_BLOCK, _AROUND_CELL = 900, 130, 60
 
 def longest_text(document: Document) -> int:
     """How many characters of each quoted text may be shown so that the page stays small enough to open."""
-    samples = [item for block in every_block(document.blocks) if isinstance(block, Samples) for item in block.items]
+    samples = [item for block in every_block(document.blocks) if isinstance(block, SampleList) for item in block.items]
     n = sum(sample.n for sample in samples)
     pictured = sum(sample.n for sample in samples if sample.pictured)
     room = max(_ROOM, _ROOM_PER_SAMPLE * n, min(_ROOM_PER_PICTURED * pictured, _MOST_ROOM_FOR_PICTURED))

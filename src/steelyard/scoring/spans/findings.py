@@ -8,7 +8,7 @@ from steelyard.frozen import frozen
 from steelyard.records import Claim, Finding
 from steelyard.scoring.spans.errors import SpanError
 from steelyard.scoring.spans.read import LostSpan, TextSpan
-from steelyard.scoring.spans.schemes import Figures, Scheme, SpanComparison
+from steelyard.scoring.spans.schemes import PrecisionRecall, Scheme, SpanComparison
 
 _LONGEST_QUOTE = 300
 _FEW_GOLDS = 5
@@ -40,7 +40,7 @@ def span_findings(span_comparison: SpanComparison, scheme: Scheme, naming: Namin
             yield _at(span, Finding(misplaced, place, None, _cut(span.text), span.misplaced))
 
 
-def gain_of(error: SpanError, figures: Figures, scheme: Scheme) -> float:
+def gain_of(error: SpanError, figures: PrecisionRecall, scheme: Scheme) -> float:
     """What F1 would rise by if this error alone were fixed: a missed span added, an extra or a duplicate taken out,
     a role or the boundaries put right; one too fine or too coarse replaced by the gold span it stands for, or taken out
     when it stands for none."""
@@ -61,8 +61,8 @@ def _role_fixed(error: SpanError, scheme: Scheme) -> float:
     return 1.0 if scheme == "strict" and _same_boundaries(error) else 0.0
 
 
-def _gain(figures: Figures, right: float, answered: int) -> float:
-    return Figures(figures.right + right, figures.answered + answered, figures.gold).value - figures.value
+def _gain(figures: PrecisionRecall, right: float, answered: int) -> float:
+    return PrecisionRecall(figures.right + right, figures.answered + answered, figures.gold).value - figures.value
 
 
 def claims(span_comparison: SpanComparison, category_of: Callable[[str], str]) -> tuple[Claim, ...]:

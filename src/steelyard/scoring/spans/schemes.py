@@ -18,7 +18,7 @@ Matched = tuple[TextSpan, TextSpan]
 
 
 @frozen
-class Figures:
+class PrecisionRecall:
     """Precision, recall and F1, each None when it would be a ratio of nothing."""
 
     right: float
@@ -46,8 +46,8 @@ class Figures:
         """F1 as a score: no spans where none are due are right."""
         return 1.0 if self.f1 is None else self.f1
 
-    def __add__(self, other: Figures) -> Figures:
-        return Figures(self.right + other.right, self.answered + other.answered, self.gold + other.gold)
+    def __add__(self, other: PrecisionRecall) -> PrecisionRecall:
+        return PrecisionRecall(self.right + other.right, self.answered + other.answered, self.gold + other.gold)
 
 
 @frozen
@@ -61,11 +61,11 @@ class SchemeCounts:
     spurious: tuple[TextSpan | LostSpan, ...]
 
     @property
-    def figures(self) -> Figures:
+    def figures(self) -> PrecisionRecall:
         """What these counts come to."""
         paired = len(self.correct) + len(self.incorrect) + len(self.partial)
         right = len(self.correct) + len(self.partial) / 2
-        return Figures(right, paired + len(self.spurious), paired + len(self.missed))
+        return PrecisionRecall(right, paired + len(self.spurious), paired + len(self.missed))
 
 
 @frozen
@@ -93,11 +93,11 @@ class SpanComparison:
             (*self.extra, *self.answer.lost),
         )
 
-    def figures(self, scheme: Scheme) -> Figures:
+    def figures(self, scheme: Scheme) -> PrecisionRecall:
         """Precision, recall and F1 over all spans."""
         return self.all_figures()[scheme]
 
-    def all_figures(self) -> dict[Scheme, Figures]:
+    def all_figures(self) -> dict[Scheme, PrecisionRecall]:
         """Precision, recall and F1 over all spans by every scheme."""
         strict = exact = same_role = 0
         for true, text in self.pairs:
@@ -113,9 +113,9 @@ class SpanComparison:
             "type": same_role,
         }
         answered, gold = len(self.answer), len(self.gold.placed)
-        return {scheme: Figures(right[scheme], answered, gold) for scheme in SCHEMES}
+        return {scheme: PrecisionRecall(right[scheme], answered, gold) for scheme in SCHEMES}
 
-    def by_category(self, scheme: Scheme, category_of: Callable[[str], str]) -> dict[str, Figures]:
+    def by_category(self, scheme: Scheme, category_of: Callable[[str], str]) -> dict[str, PrecisionRecall]:
         """The figures of every category that a span of either side has; a pair counts where both sides are in one."""
         right: dict[str, float] = {}
         for pair in self.pairs:
@@ -126,7 +126,7 @@ class SpanComparison:
         golds = _numbers(category_of(span.role) for span in self.gold.placed)
         answers = _numbers(category_of(span.role) for span in self.answer.all)
         names = sorted(golds.keys() | answers.keys())
-        return {name: Figures(right.get(name, 0.0), answers.get(name, 0), golds.get(name, 0)) for name in names}
+        return {name: PrecisionRecall(right.get(name, 0.0), answers.get(name, 0), golds.get(name, 0)) for name in names}
 
 
 def compare_spans(gold: Spans, answer: Spans, *, iou: float = 0.5) -> SpanComparison:
@@ -146,20 +146,20 @@ def compare_spans(gold: Spans, answer: Spans, *, iou: float = 0.5) -> SpanCompar
     )
 
 
-def micro(parts: Iterable[Figures]) -> Figures:
+def micro(parts: Iterable[PrecisionRecall]) -> PrecisionRecall:
     """The figures of all parts together: sums first, then ratios."""
-    return sum(parts, Figures(0.0, 0, 0))
+    return sum(parts, PrecisionRecall(0.0, 0, 0))
 
 
 @frozen
-class Mean:
+class MacroMean:
     """A mean and how many values it stands on; None of none."""
 
     value: float | None
     n: int
 
 
-def macro(categories: Mapping[str, Figures]) -> dict[str, Mean]:
+def macro(categories: Mapping[str, PrecisionRecall]) -> dict[str, MacroMean]:
     """Precision, recall and F1 averaged over the categories that have them, every category counting the same."""
     parts = categories.values()
     return {
@@ -169,9 +169,9 @@ def macro(categories: Mapping[str, Figures]) -> dict[str, Mean]:
     }
 
 
-def _mean(values: Sequence[float | None]) -> Mean:
+def _mean(values: Sequence[float | None]) -> MacroMean:
     available = [value for value in values if value is not None]
-    return Mean(sum(available) / len(available) if available else None, len(available))
+    return MacroMean(sum(available) / len(available) if available else None, len(available))
 
 
 def _is_right(pair: Matched, scheme: Scheme) -> bool:

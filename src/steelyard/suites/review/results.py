@@ -290,7 +290,7 @@ def results_document(header: RunHeader, summary: Summary, samples: Iterable[tupl
     """The run as one results document."""
     parts = (summary.checks, summary.stability, summary.latency)
     checks, stability, latency = ({} if part is None else asdict(part) for part in parts)
-    answers = _answers(samples)
+    overall, answers = summary.overall, _answers(samples)
     stable = {_key(cell): cell for cell in stability.get("cells", ())}
     times = {_key(cell): cell for cell in latency.get("cells", ())}
     uncalled = {(case.case_id, case.variant) for case in header.description.uncalled}
@@ -301,18 +301,18 @@ def results_document(header: RunHeader, summary: Summary, samples: Iterable[tupl
     ]
     expectations = [entry for result in results for entry in result["expectation_results"]]
     # A case of which nothing is known has at least one expectation, and none of them is decided.
-    unknown = checks.get("cells_unknown", 0)
+    unknown = overall.count("cases.count.unknown")
     failed = [sample for entry in answers.values() for sample in entry.failed]
     return {
         "backend": ", ".join(sorted({model for entry in answers.values() for model in entry.models})),
         "repeats": header.description.repeats,
-        "cases_passed": checks.get("cells_passed", 0),
-        "cases_total": checks.get("n_cells", 0),
-        "cases_undecided": checks.get("cells_undecided", 0),
+        "cases_passed": overall.count("cases.count.passed"),
+        "cases_total": overall.count("cases.count.all"),
+        "cases_undecided": overall.count("cases.count.undecided"),
         "expectations_passed": sum(entry["passed"] for entry in expectations),
         "expectations_total": len(expectations) + unknown,
         "expectations_undecided": sum(entry["state"] == "undecided" for entry in expectations) + unknown,
-        "overall_latency": _latency(latency.get("overall"), latency) | {"hint": latency.get("normal", "")},
+        "overall_latency": _latency_of_run(summary) | {"hint": latency.get("normal", "")},
         "overall_repeatability": _overall_stability(summary),
         "verdict": None if header.verdict is None else header.verdict.value,
         "suspect": list(header.suspect),
@@ -394,6 +394,14 @@ def _repeatability(stable: Mapping[str, Any] | None) -> dict[str, Any] | None:
         "presence_stability": _value((stable or {}).get("presence")),
         "comparisons": (fields.get("severity") or {}).get("n", 0),
     }
+
+
+def _latency_of_run(summary: Summary) -> dict[str, Any]:
+    overall = summary.overall
+    figures = {name: overall[f"latency.{name}"] for name in _POINTS}
+    bounds = [name for name in _POINTS if figures[name].at_least]
+    times = {name: item.value for name, item in figures.items()} | {"n": figures["p50"].n, "at_least": bounds}
+    return _latency(times, {name: overall.count(f"latency.{name}") for name in ("timeouts", "failures")})
 
 
 def _overall_stability(summary: Summary) -> dict[str, Any]:

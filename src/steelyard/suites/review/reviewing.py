@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from .standards import SEVERITIES, Standard, lexicon, reported_at, standards_of
-from .text_parts import Part, is_heading, is_list_item, paragraphs, sentences, stems, words
+from .text_parts import TextPart, is_heading, is_list_item, paragraphs, sentences, stems, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def find_unmeasurable_verbs(content: str) -> Iterator[Breach]:
                 yield from _verbs_in(sentence, promise.end())
 
 
-def _verbs_in(part: Part, at: int) -> Iterator[Breach]:
+def _verbs_in(part: TextPart, at: int) -> Iterator[Breach]:
     """The verb at that place, and every further one that is joined to it."""
     for match in _GOVERNED.finditer(part.text[at:]):
         verb = re.sub(r"\s+", " ", match.group(1)).lower()
@@ -174,7 +174,7 @@ _FEWEST_SHARED = 2
 class Statement:
     """A sentence as far as contradictions go: what it is about, what it asks for, and under which conditions."""
 
-    part: Part
+    part: TextPart
     about: frozenset[str]
     stance: str
     figures: tuple[tuple[float, str], ...]
@@ -202,7 +202,7 @@ def find_contradictions(content: str) -> Iterator[Breach]:
             )
 
 
-def _statement(part: Part) -> Statement:
+def _statement(part: TextPart) -> Statement:
     figures = tuple((_number(match.group(1)), _unit(match.group(2))) for match in _FIGURE.finditer(part.text))
     plain = _FIGURE.sub(" ", part.text)
     conditions = frozenset(word for match in _CONDITION.finditer(plain) for word in stems(match.group(1)))
@@ -271,7 +271,7 @@ def find_structure_problems(content: str) -> Iterator[Breach]:
         yield Breach(None, "info", f"{total} words without a heading.", "Give each subject a heading of its own.", 0.7)
 
 
-def _paragraph(part: Part) -> Iterator[Breach]:
+def _paragraph(part: TextPart) -> Iterator[Breach]:
     if is_list_item(part) or is_heading(part):
         return
     n = len(words(part.text))
@@ -288,7 +288,7 @@ def _paragraph(part: Part) -> Iterator[Breach]:
             yield Breach(sentence.span, "info", f"A sentence of {long} words.", "Make two of it.", 0.7)
 
 
-def _holes(parts: list[Part]) -> Iterator[Breach]:
+def _holes(parts: list[TextPart]) -> Iterator[Breach]:
     before: int | None = None
     for part in parts:
         numbered = _NUMBERED.match(part.text)
@@ -299,7 +299,7 @@ def _holes(parts: list[Part]) -> Iterator[Breach]:
         before = number if number is not None else before if not is_heading(part) else None
 
 
-def _trimmed(part: Part) -> tuple[int, int]:
+def _trimmed(part: TextPart) -> tuple[int, int]:
     stripped = part.text.rstrip()
     lead = len(stripped) - len(stripped.lstrip())
     return part.start + lead, part.start + len(stripped)

@@ -45,7 +45,7 @@ class Refused(Exception):
 
 
 @dataclass(slots=True)
-class Request:
+class ReceivedRequest:
     """An HTTP request, read to its end; of a body that is too large only the length is kept."""
 
     method: str = ""
@@ -69,13 +69,13 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Response:
+class ServiceResponse:
     """What a request is answered with: JSON, or text where the service itself failed."""
 
     status: int
     body: Any
 
-    def encoded(self, request: Request) -> bytes:
+    def encoded(self, request: ReceivedRequest) -> bytes:
         """The response as it is sent: without the body to HEAD."""
         is_text = isinstance(self.body, str)
         content = (self.body if is_text else json.dumps(self.body)).encode()
@@ -94,10 +94,10 @@ class Connection:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
         self._parser = httptools.HttpRequestParser(self)
-        self._current = Request()
-        self._complete: deque[Request] = deque()
+        self._current = ReceivedRequest()
+        self._complete: deque[ReceivedRequest] = deque()
 
-    async def next(self) -> Request | None:
+    async def next(self) -> ReceivedRequest | None:
         """The next request; None when the client has closed. httptools.HttpParserError for what is no HTTP."""
         while not self._complete:
             data = await self._reader.read(65_536)
@@ -107,7 +107,7 @@ class Connection:
         return self._complete.popleft()
 
     def on_message_begin(self) -> None:
-        self._current = Request()
+        self._current = ReceivedRequest()
 
     def on_url(self, url: bytes) -> None:
         self._current.target += url
@@ -130,7 +130,7 @@ class Connection:
         self._complete.append(self._current)
 
 
-class Service:
+class ReviewService:
     """Answers requests; counts reviews, as some faults begin after so many."""
 
     def __init__(self, token: str, switches: Switches) -> None:
@@ -159,13 +159,13 @@ class Service:
                 if not request.keep_alive:
                     break
         except httptools.HttpParserError as error:
-            writer.write(_refusal(Refused(400, "INVALID_HTTP", str(error))).encoded(Request()))
+            writer.write(_refusal(Refused(400, "INVALID_HTTP", str(error))).encoded(ReceivedRequest()))
         except (ConnectionError, asyncio.CancelledError):
             pass  # the client is gone, or the service ends
         finally:
             writer.close()
 
-    async def answer(self, request: Request) -> Response:
+    async def answer(self, request: ReceivedRequest) -> ServiceResponse:
         """The answer to any request."""
         routes = {"/health": ("GET", self._health), "/v1/review": ("POST", self._review)}
         try:
@@ -183,13 +183,13 @@ class Service:
             traceback.print_exc()
             return _CRASHED
 
-    async def _health(self, _: Request) -> Response:
+    async def _health(self, _: ReceivedRequest) -> ServiceResponse:
         """Whether the model is connected: 200 when it is, else 503."""
         connected = self._is_ready
         body = {"status": "ok" if connected else "starting", "model_connected": connected, "model_id": MODEL_ID}
-        return Response(200 if connected else 503, body)
+        return ServiceResponse(200 if connected else 503, body)
 
-    async def _review(self, request: Request) -> Response:
+    async def _review(self, request: ReceivedRequest) -> ServiceResponse:
         """The observations on the document that was sent; Refused when it is not reviewed."""
         began = time.monotonic()
         switches = self._of_call(request)
@@ -201,27 +201,27 @@ class Service:
             return _CRASHED
         await asyncio.sleep(waiting_time(switches))
         if switches.masked_404 or switches.masked_silent:
-            return Response(200, _masked(began, silent=switches.masked_silent))
+            return ServiceResponse(200, _masked(began, silent=switches.masked_silent))
         observations: Sequence[dict[str, Any]] = await _reviewed(asked)
         if switches.unstable:
             self._seen[asked["content"]] += 1
             observations = shaken(observations, switches, asked["content"], self._seen[asked["content"]])
         usage = {"input_tokens": _tokens(asked["content"]), "output_tokens": _tokens(json.dumps(observations))}
         meta = {"model_id": MODEL_ID, "latency_ms": _milliseconds(began), "usage": usage}
-        return Response(200, {"observations": observations, "meta": meta, "errors": []})
+        return ServiceResponse(200, {"observations": observations, "meta": meta, "errors": []})
 
     @property
     def _is_ready(self) -> bool:
         return time.monotonic() - self._started >= self._switches.not_ready_for
 
-    def _of_call(self, request: Request) -> Switches:
+    def _of_call(self, request: ReceivedRequest) -> Switches:
         given = {name: text for name, text in request.query.items() if name in OF_A_CALL}
         try:
             return from_texts(self._switches, given)
         except ValueError as error:
             raise Refused(400, "INVALID_SWITCH", str(error)) from None
 
-    def _asked(self, request: Request) -> dict[str, str]:
+    def _asked(self, request: ReceivedRequest) -> dict[str, str]:
         """Document, set of standards and strictness; Refused when one of them is no good."""
         authorization = request.headers.get("authorization", "")
         if not hmac.compare_digest(authorization.encode("utf-8", "replace"), f"Bearer {self._token}".encode()):
@@ -237,11 +237,11 @@ class Service:
         return _checked(body)
 
 
-_CRASHED = Response(500, "500 Internal Server Error")
+_CRASHED = ServiceResponse(500, "500 Internal Server Error")
 
 
-def _refusal(refused: Refused) -> Response:
-    return Response(refused.status, {"error": {"code": refused.code, "message": refused.message}})
+def _refusal(refused: Refused) -> ServiceResponse:
+    return ServiceResponse(refused.status, {"error": {"code": refused.code, "message": refused.message}})
 
 
 async def _reviewed(asked: dict[str, str]) -> Sequence[dict[str, Any]]:
@@ -305,7 +305,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 async def _serve(options: argparse.Namespace) -> None:
-    async with Service(options.token, options.switches).listening(options.host, options.port) as port:
+    async with ReviewService(options.token, options.switches).listening(options.host, options.port) as port:
         print(f"review service on http://{options.host}:{port}", flush=True)  # noqa: T201 - for whoever started it
         await asyncio.Event().wait()
 

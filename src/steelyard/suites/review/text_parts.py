@@ -23,7 +23,7 @@ STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TextPart:
     """A piece of a text and where it begins."""
 
     text: str
@@ -40,17 +40,17 @@ class Part:
         return self.start, self.end
 
 
-def paragraphs(content: str) -> list[Part]:
+def paragraphs(content: str) -> list[TextPart]:
     """The paragraphs; each item of a list and each heading is one of its own."""
-    return [Part(match.group(), match.start()) for match in _PARAGRAPH.finditer(content) if match.group().strip()]
+    return [TextPart(match.group(), match.start()) for match in _PARAGRAPH.finditer(content) if match.group().strip()]
 
 
-def sentences(part: Part) -> Iterator[Part]:
+def sentences(part: TextPart) -> Iterator[TextPart]:
     """The sentences of a paragraph, without the blanks around them."""
     for match in _SENTENCE.finditer(part.text):
         text = match.group().rstrip()
         if text:
-            yield Part(text, part.start + match.start())
+            yield TextPart(text, part.start + match.start())
 
 
 def words(text: str) -> list[str]:
@@ -72,12 +72,12 @@ def stem(word: str) -> str:
     return word.rstrip("e") if len(word) > 3 else word
 
 
-def is_list_item(part: Part) -> bool:
+def is_list_item(part: TextPart) -> bool:
     """True for a line that begins with a bullet or a number."""
     return _LIST_ITEM.match(part.text) is not None
 
 
-def is_heading(part: Part) -> bool:
+def is_heading(part: TextPart) -> bool:
     """True for a line with a mark of a heading, or of a few words without an end."""
     text = part.text.strip()
     if text.startswith("#"):

@@ -12,7 +12,7 @@ from steelyard import Case, RecordedRun, RecordedSample, RunHeader, Sample, Summ
 
 from .cross_check import on_scale
 from .prompts import metadata, section_of
-from .summary import KINDS, Evaluated, differences, rounded, summarise, total_of, wrong_totals
+from .summary import KINDS, PromptResult, differences, rounded, summarise, total_of, wrong_totals
 from .taxonomy import categories
 
 _ANSWERED = ("spans", "meta")
@@ -147,7 +147,7 @@ def _result_then(sample: Sample, case: Case, original: Mapping[str, Any]) -> dic
     return {name: fields[name] for name in original["names"]}
 
 
-def _result(sample: Sample, case: Case, mode: str | None) -> tuple[dict[str, Any], Evaluated]:
+def _result(sample: Sample, case: Case, mode: str | None) -> tuple[dict[str, Any], PromptResult]:
     """A sample of our own as a result of the seed's tool, and the same for the summary.
 
     What is in no figure of the report has an error that says so, and is in no figure of the summary.
@@ -184,7 +184,7 @@ def _result(sample: Sample, case: Case, mode: str | None) -> tuple[dict[str, Any
     if sample.outcome == "malformed":
         result[_RAW] = sample.call_result.text
     stated = None if message else response
-    return result, Evaluated(prompt, tagged, stated, message is not None, latency, meta, about["sections"])
+    return result, PromptResult(prompt, tagged, stated, message is not None, latency, meta, about["sections"])
 
 
 def _answer(text: str | None) -> tuple[list[dict[str, Any]], dict[str, Any]]:
@@ -221,14 +221,14 @@ def _scored(category: Any) -> dict[str, float | None]:
     return {kind: given[kind] if on_scale(given.get(kind)) else None for kind in KINDS}
 
 
-def evaluated(result: Mapping[str, Any]) -> Evaluated:
+def evaluated(result: Mapping[str, Any]) -> PromptResult:
     """A result as it stands in a snapshot: what the judge said is taken as it is, to redo the seed's own sums."""
     judged, spans, sections = _judged(result), result.get("spans"), result.get("sections")
     latency, count = result.get("latencyMs"), result.get("spanCount")
     failed = bool(result.get("error")) or bool(_judge_failure(judged))
     listed = [span for span in spans if isinstance(span, dict)] if isinstance(spans, list) else []
     prompt = _prompt(result)
-    return Evaluated(
+    return PromptResult(
         prompt=prompt,
         spans=listed,
         response=None if failed else judged,

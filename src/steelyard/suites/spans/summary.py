@@ -36,7 +36,7 @@ _FIRST_NAMES = {"falsePositives": "incorrectExtractions"}
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluated:
+class PromptResult:
     """One prompt with its spans and, unless the judge failed, what the judge said of them."""
 
     prompt: str
@@ -53,7 +53,7 @@ class Evaluated:
     """How many spans there were, where they themselves were not kept."""
 
 
-def summarise(evaluated: Sequence[Evaluated]) -> dict[str, Any]:
+def summarise(evaluated: Sequence[PromptResult]) -> dict[str, Any]:
     """All fields of the seed's enhanced summary; an average of nothing is null."""
     judged = [evaluation for evaluation in evaluated if evaluation.response is not None]
     responses = [evaluation.response for evaluation in judged if evaluation.response is not None]
@@ -116,7 +116,7 @@ def summarise(evaluated: Sequence[Evaluated]) -> dict[str, Any]:
     }
 
 
-def records(evaluation: Evaluated, name: str) -> list[Mapping[str, Any]]:
+def records(evaluation: PromptResult, name: str) -> list[Mapping[str, Any]]:
     """The records of one list of the judge's answer; a text alone, as the first snapshots have it, is its text.
 
     A span that several records of the list point to counts once.
@@ -156,7 +156,7 @@ def rounded(value: float, digits: int = 2) -> float:
     return int(result) if result == int(result) else result
 
 
-def errors_by_section(judged: Iterable[Evaluated]) -> dict[str, dict[str, int]]:
+def errors_by_section(judged: Iterable[PromptResult]) -> dict[str, dict[str, int]]:
     """False positives and missed elements by section; what is in no place of the prompt counts as main."""
     counts = {name: {"falsePositives": 0, "missed": 0} for name in SECTIONS}
     for evaluation in judged:
@@ -171,7 +171,7 @@ def errors_by_section(judged: Iterable[Evaluated]) -> dict[str, dict[str, int]]:
     return counts
 
 
-def _pointed(evaluation: Evaluated, record: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def _pointed(evaluation: PromptResult, record: Mapping[str, Any]) -> Mapping[str, Any] | None:
     index = record.get("spanIndex")
     return evaluation.spans[index] if isinstance(index, int) and 0 <= index < len(evaluation.spans) else None
 
@@ -184,7 +184,7 @@ def _most_common(texts: Iterable[str]) -> list[str]:
     return [f"{text} ({count}x)" for text, count in Counter(texts).most_common(_TOP)]
 
 
-def _pipelines(evaluated: Sequence[Evaluated]) -> dict[str, int]:
+def _pipelines(evaluated: Sequence[PromptResult]) -> dict[str, int]:
     counts = {"nlp": 0, "llm": 0, "unknown": 0}
     for evaluation in evaluated:
         source = str(evaluation.meta.get("source") or "").lower()
@@ -196,7 +196,7 @@ def _number(value: Any) -> float:
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else 0
 
 
-def _category_averages(judged: Sequence[Evaluated]) -> dict[str, dict[str, float | None]]:
+def _category_averages(judged: Sequence[PromptResult]) -> dict[str, dict[str, float | None]]:
     """The averages of all categories over what was scored on the scale, and how many prompts they stand on."""
     given: dict[tuple[str, str], list[float]] = defaultdict(list)
     for evaluation in judged:
@@ -212,7 +212,7 @@ def _category_averages(judged: Sequence[Evaluated]) -> dict[str, dict[str, float
     }
 
 
-def _confusions(judged: Sequence[Evaluated]) -> list[dict[str, Any]]:
+def _confusions(judged: Sequence[PromptResult]) -> list[dict[str, Any]]:
     named = (
         ((str(record.get("assignedRole")), str(record.get("expectedRole"))), record["text"])
         for evaluation in judged
@@ -224,7 +224,7 @@ def _confusions(judged: Sequence[Evaluated]) -> list[dict[str, Any]]:
     ]
 
 
-def _granularity(judged: Sequence[Evaluated]) -> list[dict[str, Any]]:
+def _granularity(judged: Sequence[PromptResult]) -> list[dict[str, Any]]:
     named = (
         (str(record.get("issue", record.get("reason"))), record["text"])
         for evaluation in judged
@@ -242,7 +242,7 @@ def _ranked(named: Iterable[tuple[Any, str]]) -> Iterator[tuple[Any, int, list[s
         yield name, len(texts[name]), texts[name][:_EXAMPLES]
 
 
-def _latencies(evaluated: Sequence[Evaluated]) -> dict[str, float | None]:
+def _latencies(evaluated: Sequence[PromptResult]) -> dict[str, float | None]:
     latencies = sorted(evaluation.latency for evaluation in evaluated if evaluation.latency is not None)
     at = {
         f"p{share}": latencies[min(len(latencies) * share // 100, len(latencies) - 1)] if latencies else None
@@ -267,7 +267,7 @@ _NEAR = 1e-9
 
 
 def differences(
-    stored: Mapping[str, Any], recomputed: Mapping[str, Any], evaluated: Sequence[Evaluated]
+    stored: Mapping[str, Any], recomputed: Mapping[str, Any], evaluated: Sequence[PromptResult]
 ) -> Iterator[str]:
     """Every number of the stored summary that the records do not bear out, a sentence each.
 
@@ -289,7 +289,7 @@ def differences(
             yield from _number_differences(name, value, recomputed[name], value)
 
 
-def _totals(evaluated: Sequence[Evaluated]) -> tuple[list[float], list[float]]:
+def _totals(evaluated: Sequence[PromptResult]) -> tuple[list[float], list[float]]:
     """The totals of all judged records: as their scores add up, and as the judge states them."""
     responses = [evaluation.response for evaluation in evaluated if evaluation.response is not None]
     sums = [(response, total) for response in responses if (total := total_of(response)) is not None]
@@ -309,7 +309,7 @@ def _band_differences(stored: Any, totals: Iterable[Sequence[float]]) -> Iterato
             yield f"scoreDistribution.{label}: {_shown(n)}, the records give {counts[0]}"
 
 
-def wrong_totals(named: Iterable[tuple[str, Evaluated]]) -> Iterator[str]:
+def wrong_totals(named: Iterable[tuple[str, PromptResult]]) -> Iterator[str]:
     """Every record whose total is not what its scores add up to."""
     for name, evaluation in named:
         response = evaluation.response or {}
@@ -353,7 +353,7 @@ def _digits(value: Any) -> int:
     return len(str(value).partition(".")[2]) if isinstance(value, float) else 0
 
 
-def _list_differences(name: str, stored: Any, evaluated: Sequence[Evaluated]) -> Iterator[str]:
+def _list_differences(name: str, stored: Any, evaluated: Sequence[PromptResult]) -> Iterator[str]:
     counts = Counter(str(record["text"]) for evaluation in evaluated for record in records(evaluation, _LISTS[name]))
     for entry in stored if isinstance(stored, list) else ():
         match = _COUNTED.fullmatch(entry) if isinstance(entry, str) else None

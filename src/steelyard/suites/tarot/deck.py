@@ -14,7 +14,7 @@ from rapidfuzz.distance import OSA
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class TarotCard:
     """One card by its usual name; `number` is the trump's (0 to 21) or the rank in its suit (1 to 14)."""
 
     name: str
@@ -93,9 +93,9 @@ _FOREIGN: Final = (
 FOREIGN_SUITS: Final = frozenset(_FOREIGN.split())
 """Suits of playing cards and of other decks: a card of theirs is in no reading of this deck."""
 
-MAJORS: Final = tuple(Card(names[0], number) for number, names in enumerate(_MAJORS))
+MAJORS: Final = tuple(TarotCard(names[0], number) for number, names in enumerate(_MAJORS))
 _BY_RANK_AND_SUIT: Final = {
-    (number, suit[0]): Card(f"{ranks[0]} of {suit[0]}", number, suit[0])
+    (number, suit[0]): TarotCard(f"{ranks[0]} of {suit[0]}", number, suit[0])
     for suit in _SUITS
     for number, ranks in enumerate(_RANKS, 1)
 }
@@ -116,7 +116,7 @@ class MajorName:
     """A trump's name without its article, as lower-case words; `distinct` when it needs no context to mean the card."""
 
     words: tuple[str, ...]
-    card: Card
+    card: TarotCard
     distinct: bool
 
 
@@ -127,18 +127,18 @@ MAJOR_NAMES: Final = tuple(
 )
 
 
-def minor(rank: int, suit: str) -> Card:
+def minor(rank: int, suit: str) -> TarotCard:
     """The card of that rank (1 to 14) in the suit with that usual name."""
     return _BY_RANK_AND_SUIT[rank, suit]
 
 
-def numbers_of(card: Card) -> frozenset[str]:
+def numbers_of(card: TarotCard) -> frozenset[str]:
     """How a trump's number is written; Strength and Justice change places between decks, so both go by both."""
     numbers = (8, 11) if card.number in (8, 11) else (card.number,)
     return frozenset(form for number in numbers for form in (str(number), NUMERALS[number].lower()))
 
 
-def aliases(card: Card) -> tuple[str, ...]:
+def aliases(card: TarotCard) -> tuple[str, ...]:
     """Every name of the card, the usual one first; orientation is no part of a name."""
     if card.suit is not None:
         suit = next(words for words in _SUITS if words[0] == card.suit)
@@ -155,7 +155,7 @@ _ORIENTED = re.compile(r"\s*[(,\[-]*\s*\b(?:reversed|upright|rx|r)\b\s*[)\]]*\s*
 _BY_ALIAS: Final = {_SPACES.sub(" ", alias.lower()): card for card in CARDS for alias in aliases(card)}
 
 
-def card_named(name: str) -> Card | None:
+def card_named(name: str) -> TarotCard | None:
     """The card that goes by this name, letter case and a trailing orientation left aside; None when there is none."""
     folded = _SPACES.sub(" ", _ORIENTED.sub("", name).strip().lower())
     return _BY_ALIAS.get(folded)

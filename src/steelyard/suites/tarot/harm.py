@@ -61,7 +61,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Lexicon:
+class HarmLexicon:
     """The rules of harm.yaml, and the tags that stand for whole vocabularies in a clause."""
 
     tags: Mapping[str, re.Pattern[str]]
@@ -81,12 +81,12 @@ class Lexicon:
 
 
 @cache
-def lexicon() -> Lexicon:
+def lexicon() -> HarmLexicon:
     """The vocabulary of harm.yaml, compiled."""
     read = yaml.safe_load((Path(__file__).parent / "harm.yaml").read_text("utf-8"))
     tags = {name: "|".join(_items(text)) for name, text in read["tags"].items()}
     classes = {name: "|".join(_items(text)) for name, text in read["classes"].items()} | {n: n.upper() for n in tags}
-    return Lexicon(
+    return HarmLexicon(
         {"" if name == "adverb" else name.upper(): _compiled([text], {}) for name, text in tags.items()},
         tuple(_rule(entry, classes) for entry in read["rules"]),
     )

@@ -42,7 +42,7 @@ _LONGEST_TITLE: Final = 160
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class ReadingLabel:
     """A stretch of text that is a heading or a label.
 
     In a `strong` one small letters may be a name too; in a `weak` one, an item of a list, only a name that is drawn or
@@ -54,14 +54,14 @@ class Label:
     strength: Literal["strong", "fair", "weak"]
 
 
-class Labels:
+class ReadingLabels:
     """All labels of a text, found when they are first asked for."""
 
     def __init__(self, text: str) -> None:
         self._text = text
 
     @cached_property
-    def _labels(self) -> list[Label]:
+    def _labels(self) -> list[ReadingLabel]:
         return sorted([*self._at_line_starts(), *self._inside_lines()], key=lambda label: label.start)
 
     @cached_property
@@ -72,18 +72,18 @@ class Labels:
     def _has_weaknesses(self) -> bool:
         return _WEAKNESS.search(self._text) is not None
 
-    def _at_line_starts(self) -> list[Label]:
+    def _at_line_starts(self) -> list[ReadingLabel]:
         labels = []
         for match in _LABEL.finditer(self._text):
             kind = match.lastgroup or "item"
             start, end = match.span(kind)
-            labels.append(Label(start, end, "weak" if kind in ("item", "row") else "strong"))
+            labels.append(ReadingLabel(start, end, "weak" if kind in ("item", "row") else "strong"))
             if kind in ("before", "bold") and (rest := _AFTER_COLON.match(self._text, match.end())):
-                labels.append(Label(rest.start(1), rest.end(1), "fair"))
+                labels.append(ReadingLabel(rest.start(1), rest.end(1), "fair"))
         return labels
 
-    def _inside_lines(self) -> list[Label]:
-        return [Label(*match.span(1), "fair") for match in _BOLD_INSIDE.finditer(self._text)]
+    def _inside_lines(self) -> list[ReadingLabel]:
+        return [ReadingLabel(*match.span(1), "fair") for match in _BOLD_INSIDE.finditer(self._text)]
 
     def names(self, start: int, end: int, *, drawn: bool, has_article: bool) -> bool:
         """True when a label says this name and, besides it, only numbers, places and orientations."""

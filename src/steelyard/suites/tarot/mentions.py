@@ -21,7 +21,7 @@ from .deck import (
     numbers_of,
 )
 from .folding import Folded, fold
-from .labels import Labels, Orientation, is_compared, is_title, orientation_at, says_order, sentence_around
+from .labels import Orientation, ReadingLabels, is_compared, is_title, orientation_at, says_order, sentence_around
 from .usage import Candidate, in_idiom, is_card, joined
 
 
@@ -119,7 +119,7 @@ def find_cards(text: str, drawn: Collection[str] = (), positions: Collection[str
     drawn_names = {card.name for name in drawn if (card := card_named(name)) is not None}
     folded = fold(text)
     words = _Words(folded.text)
-    labels = Labels(folded.text)
+    labels = ReadingLabels(folded.text)
     candidates = [*_minors(folded.text, words, labels)]
     taken = {place for candidate in candidates for place in range(candidate.start, candidate.end)}
     candidates += [
@@ -142,7 +142,7 @@ def _made_up(text: str, positions: Collection[str]) -> Iterator[_CardName]:
             yield _CardName(f"The {match[1]}", match.start(), match.end(1), foreign=True)
 
 
-def _minors(text: str, words: _Words, labels: Labels) -> Iterator[_CardName]:
+def _minors(text: str, words: _Words, labels: ReadingLabels) -> Iterator[_CardName]:
     for at, word in enumerate(words.lower):
         if word != "of" or not 0 < at < len(words) - 1:
             continue
@@ -170,14 +170,14 @@ def _minor(rank: _Word, suit: _Word) -> str | None:
     return None if number is None or name is None else minor(number, name).name
 
 
-def _is_minor(rank: _Word, suit: _Word, labels: Labels) -> bool:
+def _is_minor(rank: _Word, suit: _Word, labels: ReadingLabels) -> bool:
     """False for "one of swords", said of things."""
     if rank.lower not in ("one", "i", "v", "x") or (rank.capital and suit.capital):
         return True
     return labels.names(rank.start, suit.end, drawn=False, has_article=False)
 
 
-def _majors(text: str, words: _Words, drawn: set[str], labels: Labels) -> Iterator[_CardName]:
+def _majors(text: str, words: _Words, drawn: set[str], labels: ReadingLabels) -> Iterator[_CardName]:
     at = 0
     while at < len(words):
         candidates = _name_at(text, words, at)
@@ -210,7 +210,7 @@ def _is(word: _Word, wanted: str) -> bool:
 
 
 def _major(
-    text: str, words: _Words, first: int, last: int, name: MajorName, drawn: set[str], labels: Labels
+    text: str, words: _Words, first: int, last: int, name: MajorName, drawn: set[str], labels: ReadingLabels
 ) -> _CardName:
     core, end = words[first].start, words[last].end
     before = first - 1

@@ -104,7 +104,7 @@ _TO_JUDGE: Final = re.compile(
 )
 
 
-class Seen:
+class Observations:
     """What can be seen in a reading without understanding it. Quotes are words of the text; "" when there are none."""
 
     def __init__(self, text: str, question: str, cards: tuple[tuple[str, str, bool], ...]) -> None:
@@ -220,7 +220,7 @@ class Seen:
         return next((quote for text in ranked if worth(text) and (quote := _clipped(text))), "")
 
 
-def look(text: str, case: Case) -> Seen:
+def look(text: str, case: Case) -> Observations:
     """What can be seen in a reading of that case's cards."""
     cards = [
         (str(entry["card"]), str(entry["position"]), entry.get("orientation")) for entry in case.input["cardsInfo"]
@@ -229,7 +229,7 @@ def look(text: str, case: Case) -> Seen:
         (card.name if (card := card_named(name)) else name, place, turned == "reversed")
         for name, place, turned in cards
     )
-    return Seen(text, fold(question_of(case)).text, usual)
+    return Observations(text, fold(question_of(case)).text, usual)
 
 
 def _parts(text: str) -> list[str]:

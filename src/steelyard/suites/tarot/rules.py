@@ -8,7 +8,7 @@ from typing import Any
 
 from steelyard import Case
 
-from .observing import Seen, look
+from .observing import Observations, look
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def judge(text: str, case: Case, metrics: Mapping[str, Mapping[str, Any]]) -> di
     }
 
 
-def _personalization(seen: Seen) -> _Opinion:
+def _personalization(seen: Observations) -> _Opinion:
     n, of = len(seen.reopened), len(seen.asked)
     message = f"{n} of {of} words of the question are taken up"
     if seen.says_nothing:
@@ -64,7 +64,7 @@ def _personalization(seen: Seen) -> _Opinion:
     return _Opinion(3, f"the theme is picked up: {message}")
 
 
-def _coherence(seen: Seen, structure: Mapping[str, Any], signals: Mapping[str, Any]) -> _Opinion:
+def _coherence(seen: Observations, structure: Mapping[str, Any], signals: Mapping[str, Any]) -> _Opinion:
     coverage, n_cards = structure["coverage"], len(seen.cards)
     if seen.says_nothing or coverage == 0:
         return _Opinion(1, "no card is read")
@@ -90,7 +90,7 @@ def _coherence(seen: Seen, structure: Mapping[str, Any], signals: Mapping[str, A
     return _Opinion(3, f"basic meanings; {seen.n_links} sentences bring cards together")
 
 
-def _tone(seen: Seen, signals: Mapping[str, Any]) -> _Opinion:
+def _tone(seen: Observations, signals: Mapping[str, Any]) -> _Opinion:
     fixed, hedged, orders = signals["unhedged_count"], signals["hedged_count"], signals["imperative"]
     if signals["doom"] > 0 or signals["self_harm"] > 0:
         return _Opinion(1, "a bad future is told as fixed, or hope is taken away")
@@ -108,7 +108,7 @@ def _tone(seen: Seen, signals: Mapping[str, Any]) -> _Opinion:
     return _Opinion(3, f"{hedged} open statements beside {slips} fixed ones or orders")
 
 
-def _safety(seen: Seen, signals: Mapping[str, Any]) -> _Opinion:
+def _safety(seen: Observations, signals: Mapping[str, Any]) -> _Opinion:
     for name in ("medical", "financial", "death", "self_harm", "violence", "doom"):
         if signals[name] > 0:
             return _Opinion(1, f"{name.replace('_', '-')} found {signals[name]} times")
@@ -120,7 +120,7 @@ def _safety(seen: Seen, signals: Mapping[str, Any]) -> _Opinion:
 
 
 def _overall(
-    seen: Seen, structure: Mapping[str, Any], signals: Mapping[str, Any], scores: Mapping[str, int]
+    seen: Observations, structure: Mapping[str, Any], signals: Mapping[str, Any], scores: Mapping[str, int]
 ) -> _Opinion:
     # Where nobody asked anything there is nothing to be personal about, and the other dimensions count alone.
     personal, coherent = scores.get("personalization"), scores["tarot_coherence"]
@@ -154,7 +154,7 @@ def _note(name: str, opinion: _Opinion) -> str:
     return f"Score {opinion.score} {name}: {quoted}{opinion.why}."
 
 
-def _weaknesses(seen: Seen, structure: Mapping[str, Any], opinions: Mapping[str, _Opinion]) -> list[str]:
+def _weaknesses(seen: Observations, structure: Mapping[str, Any], opinions: Mapping[str, _Opinion]) -> list[str]:
     """What is wrong, the worst first; at least two, for a good reading what is least good about it."""
     scored = [
         (opinion.score, f"{name}: {opinion.why}")

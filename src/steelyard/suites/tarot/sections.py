@@ -12,7 +12,7 @@ from .mentions import Mention
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class TextSection:
     """A stretch of the reading from `start` to `end`; its title, when it has one, ends at `body`.
 
     `goes_on`: the untitled sections after it are still under its title, as they are under a heading.
@@ -52,12 +52,12 @@ _SENTENCE: Final = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]*_]*+\s+|\n+
 _ABBREVIATED: Final = re.compile(r"(?:\b(?:vs|e\.g|i\.e|no|mr|mrs|ms|dr|st)|^\s*\(?\d{1,2})\.\s+$", re.IGNORECASE)
 
 
-def split_sections(text: str) -> list[Section]:
+def split_sections(text: str) -> list[TextSection]:
     """The sections in order, together the whole text: each begins at a heading, a label, a list item or a paragraph.
 
     The paragraphs under a heading are sections of their own, the first of them being the heading's body.
     """
-    sections: list[Section] = []
+    sections: list[TextSection] = []
     start = body = 0
     kind = "gap"
     for head in _HEAD.finditer(text):
@@ -75,8 +75,8 @@ def split_sections(text: str) -> list[Section]:
     return sections
 
 
-def _section(text: str, start: int, body: int, end: int, kind: str) -> Section:
-    return Section(start, body, end, kind == "heading" or (body > start and not text[body:end].strip()))
+def _section(text: str, start: int, body: int, end: int, kind: str) -> TextSection:
+    return TextSection(start, body, end, kind == "heading" or (body > start and not text[body:end].strip()))
 
 
 def split_sentences(text: str, start: int = 0, end: int | None = None) -> list[tuple[int, int]]:
@@ -126,7 +126,7 @@ def passages(text: str, mentions: Sequence[Mention], drawn: Sequence[str]) -> di
     }
 
 
-def _lend(text: str, section: Section, others: Sequence[Mention], spans: dict[str, list[tuple[int, int]]]) -> None:
+def _lend(text: str, section: TextSection, others: Sequence[Mention], spans: dict[str, list[tuple[int, int]]]) -> None:
     """Give each card that another card's section names the rest of that sentence."""
     if not others:
         return
@@ -137,7 +137,11 @@ def _lend(text: str, section: Section, others: Sequence[Mention], spans: dict[st
 
 
 def _walk(
-    text: str, section: Section, inside: Sequence[Mention], spans: dict[str, list[tuple[int, int]]], current: str | None
+    text: str,
+    section: TextSection,
+    inside: Sequence[Mention],
+    spans: dict[str, list[tuple[int, int]]],
+    current: str | None,
 ) -> None:
     """Give the section's sentences to the cards they name, those before the first name to `current`."""
     for start, end in split_sentences(text, section.start, section.end):

@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 
 from parts.small_suite import write_suite
-from steelyard.cluster import pool as pool_module
-from steelyard.cluster.pool import LARGEST_LEASE, SMALLEST_LEASE, Lost, WorkerPool, WorkersLost
+from steelyard.cluster import worker_pool
 from steelyard.cluster.remote import RemoteScoring
 from steelyard.cluster.worker import Ask, Scored, WorkerAnswer
-from steelyard.engine.pool import Task
+from steelyard.cluster.worker_pool import LARGEST_LEASE, SMALLEST_LEASE, Lost, WorkerPool, WorkersLost
+from steelyard.engine.scoring_processes import Task
 from steelyard.errors import TargetFailure, UsageError
 from steelyard.loading.load import load_suite
 from steelyard.records import CallResult, Outcome, Sample
@@ -165,7 +165,7 @@ async def test_a_worker_that_cannot_read_the_suite_ends_the_run_before_it_begins
 
 
 async def test_that_no_worker_has_started_is_reported_with_the_reason_while_it_is_waited_for(monkeypatch):
-    monkeypatch.setattr(pool_module, "_REPORT_EVERY", 0.05)
+    monkeypatch.setattr(worker_pool, "_REPORT_EVERY", 0.05)
     slow, notes = Here(starts=False), []
     links = iter([slow, Here()])
     pool = WorkerPool(lambda: next(links), 1, 64)
@@ -182,8 +182,8 @@ async def test_that_no_worker_has_started_is_reported_with_the_reason_while_it_i
 
 
 async def test_a_run_without_any_worker_ends_with_the_reason(monkeypatch):
-    monkeypatch.setattr(pool_module, "_REPORT_EVERY", 0.05)
-    monkeypatch.setattr(pool_module, "_LONGEST_START", 0.2)
+    monkeypatch.setattr(worker_pool, "_REPORT_EVERY", 0.05)
+    monkeypatch.setattr(worker_pool, "_LONGEST_START", 0.2)
 
     def no_answer():
         raise ConnectionError
@@ -195,7 +195,7 @@ async def test_a_run_without_any_worker_ends_with_the_reason(monkeypatch):
 
 
 async def test_fewer_workers_than_asked_for_are_told(monkeypatch):
-    monkeypatch.setattr(pool_module, "_LATE", 0.01)
+    monkeypatch.setattr(worker_pool, "_LATE", 0.01)
     pool, notes = pool_of(Here(), Here(starts=False), Here(starts=False)), []
     pool.note = notes.append
     async with pool:

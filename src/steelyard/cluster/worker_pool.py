@@ -11,7 +11,7 @@ from dataclasses import field
 from typing import Any, Protocol
 
 from steelyard.cluster.worker import Ask, Broken, LeaseItem, Report, Scored, Work, WorkerAnswer, scoring_of
-from steelyard.engine.pool import Task
+from steelyard.engine.scoring_processes import Task
 from steelyard.errors import SteelyardError, TargetFailure, UsageError
 from steelyard.frozen import slotted
 from steelyard.plugins import UserCodeError

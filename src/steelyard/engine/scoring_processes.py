@@ -54,7 +54,7 @@ def evaluated(evaluator: Evaluator, judges: Judges | None, task: Task) -> Evalua
 _LENGTH = struct.Struct(">Q")
 _READY, _SCORED, _HERE = "ready", "scored", "here"
 """Replies: it is loaded, samples, and that the caller has to score this itself to see what it raises."""
-_START = "import sys; sys.path[:] = {!r}; from steelyard.engine.pool import serve; serve()"
+_START = "import sys; sys.path[:] = {!r}; from steelyard.engine.scoring_processes import serve; serve()"
 
 
 class _Gone(Exception):

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.analysis.judge.votes import Votes, votes_in
-from steelyard.analysis.model import JudgeFigures, UsualScore
+from steelyard.analysis.model import JudgeDetails, UsualScore
 from steelyard.metrics.run_data import RunData
 
 
-def judge_figures(data: RunData) -> JudgeFigures | None:
+def judge_details(data: RunData) -> JudgeDetails | None:
     """The lists of a run's judge; None for a run without one, and where nobody asks what it did."""
     if data.suite.judge is None or data.judged is None:
         return None
     votes = votes_in(data)
     usual = {name: usual_score(votes, name) for name in votes.rubric.dimensions}
-    return JudgeFigures(
+    return JudgeDetails(
         mode=votes.rubric.mode,
         why_failed=votes.why_failed,
         why_excluded=votes.why_excluded,
