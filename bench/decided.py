@@ -125,9 +125,9 @@ def decide(folder: Path) -> dict[str, Any]:
     from rich.console import Console
 
     from steelyard.analysis.summary import summarise_stored
-    from steelyard.cli.attribution_options import AttributionOptions
+    from steelyard.cli.explain_options import AttributionOptions
+    from steelyard.comparing.report import document
     from steelyard.decide.verdict import decide as decided
-    from steelyard.report.compare.blocks import document
     from steelyard.report.render.terminal import print_document
     from steelyard.store.sql import open_store
 

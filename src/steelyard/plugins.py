@@ -87,6 +87,8 @@ _BUILT_IN = {
     "features": {
         "contested_cases": "steelyard.people.experts:contested_in",
         "import_file": "steelyard.exchange.imports:import_foreign",
+        "spread": "steelyard.cluster.spread:spread",
+        "spread_scoring": "steelyard.cluster.spread:spread_scoring",
         "to_arrow": "steelyard.tables.arrow:table_of",
         "to_own_format": "steelyard.exchange.imports:document_of",
         "to_pandas": "steelyard.tables.frames:to_pandas",

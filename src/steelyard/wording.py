@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 # The one way in which numbers are rounded and written: a figure reads the same in tables, sentences and gates.
 
 NOT_AVAILABLE = "n/a"
+HEADLINE_METRICS = {"pass_rate": "pass rate", "average": "average score"}
+"""What the metrics that decide are called in sentences."""
 SHARES = ("share", "score")
 _POINTS = ("points", "kappa", "alpha", "size")
 """Units of figures about a judge and its dimensions: plain numbers with two decimals."""
@@ -44,6 +46,14 @@ def percent(fraction: float | None, digits: int = 1) -> str:
 def points(fraction: float, digits: int = 1) -> str:
     """A difference of two fractions as percentage points: `+3.8 points`."""
     return f"{percentage(fraction, digits):+.{digits}f} points"
+
+
+def signed_points(share: float | None) -> str:
+    """A share as points with its sign: `+1.4`; `0.0` for nothing."""
+    if share is None:
+        return NOT_AVAILABLE
+    rounded = percentage(share)
+    return f"{rounded:+.1f}" if rounded else "0.0"
 
 
 def whole(value: float | None) -> str:

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from parts.columns import Made
 from parts.compared import compared
 from parts.lengths import examples
-from steelyard.analysis.compare.attribution import attribute, explain_portion
-from steelyard.analysis.compare.attribution_model import Attribution, Cause, How, Portion, ScoredAgain, sentence
-from steelyard.analysis.compare.compare import compare
-from steelyard.analysis.compare.pairing import common_cases
+from steelyard.comparing.attribution import attribute
+from steelyard.comparing.attribution_model import Attribution, Cause, How, Portion, ScoredAgain, sentence
+from steelyard.comparing.compare import compare
+from steelyard.comparing.explain import explain_portion
+from steelyard.pairing.cases import common_cases
 from steelyard.stats.intervals import Estimate
 from steelyard.suite.case import Case
 

@@ -6,17 +6,9 @@ from types import SimpleNamespace
 
 from parts.looped import for_every
 from parts.reports import header
-from steelyard.analysis.compare.attribution_model import (
-    Attribution,
-    Cause,
-    How,
-    Portion,
-    Reason,
-    ScoringEdit,
-    TruthEdits,
-)
-from steelyard.analysis.compare.attribution_steps import Reasons, reason_messages
-from steelyard.analysis.compare.pairing import Rescored
+from steelyard.comparing.attribution_model import Attribution, Cause, How, Portion, Reason, ScoringEdit, TruthEdits
+from steelyard.comparing.ledger_reasons import Reasons, reason_messages
+from steelyard.pairing.runs import Rescored
 from steelyard.stats.intervals import Estimate
 
 STORED = {

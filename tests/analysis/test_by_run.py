@@ -12,16 +12,16 @@ from parts.columns import Made
 from parts.compared import ONE_AB, arm_of_experiment, compared
 from parts.lengths import simulations
 from parts.slices import a_slice, a_summary
-from steelyard.analysis.compare.against import Against
-from steelyard.analysis.compare.compare import compare
-from steelyard.analysis.compare.model import Moved
-from steelyard.analysis.compare.unpaired import difference_of_runs
 from steelyard.analysis.stored import stored_form
+from steelyard.comparing.compare import compare
+from steelyard.comparing.report import spending
+from steelyard.comparing.sentences import what_moved
 from steelyard.decide.relative_gates import relative_results
 from steelyard.metrics.expressions import parse_gate
+from steelyard.pairing.against import Against
+from steelyard.pairing.by_run import difference_of_runs
+from steelyard.pairing.model import Moved
 from steelyard.records import Load, RunFacts, RunState, TargetFacts, Verdict
-from steelyard.report.compare.blocks import spending
-from steelyard.report.compare.sentences import what_moved
 from steelyard.stats.intervals import Estimate
 from steelyard.stats.paired import SIGNIFICANT
 from steelyard.store.sql import open_store

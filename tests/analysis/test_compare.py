@@ -9,9 +9,9 @@ import pytest
 
 from parts.columns import Made, suite
 from parts.compared import ONE_AB, compared
-from steelyard.analysis.compare.compare import compare
-from steelyard.analysis.compare.metrics import verdict_of
-from steelyard.analysis.compare.model import MetricChange, Moved, Part, Standing, Why
+from steelyard.comparing.compare import compare
+from steelyard.pairing.changes import verdict_of
+from steelyard.pairing.model import MetricChange, Moved, Part, Standing, Why
 from steelyard.records import Signature, Verdict
 from steelyard.stats.intervals import Estimate
 from steelyard.suite.case import Case

@@ -8,8 +8,8 @@ import numpy as np
 
 from parts.columns import Made
 from parts.compared import compared
-from steelyard.analysis.compare.compare import compare
-from steelyard.analysis.compare.model import Moved, Part, Why
+from steelyard.comparing.compare import compare
+from steelyard.pairing.model import Moved, Part, Why
 
 SCORED = {"name": "taste", "weight": 1.0, "code": "TASTE", "scale": [1, 5], "kind": "dimension"}
 NAMED = ("EXTRA", "", 0.0)

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from parts import running as run
 from parts.lengths import examples
-from steelyard.analysis.compare.compare import compare
-from steelyard.analysis.compare.model import Moved, Standing
-from steelyard.analysis.compare.pairing import read_run
+from steelyard.comparing.compare import compare
 from steelyard.engine.plan import RunOptions
 from steelyard.loading.load import load_suite
+from steelyard.pairing.model import Moved, Standing
+from steelyard.pairing.runs import read_run
 from steelyard.store.sql import open_store
 
 FEW = settings(max_examples=examples(6), suppress_health_check=[HealthCheck.too_slow])

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from parts.columns import Made
 from parts.compared import compared
 from parts.lengths import examples
-from steelyard.analysis.compare.compare import compare
-from steelyard.analysis.compare.model import Moved, Standing, Why
+from steelyard.comparing.compare import compare
+from steelyard.pairing.model import Moved, Standing, Why
 
 SHARE = st.floats(0, 1) | st.sampled_from([0.0, 0.3, 0.75, 1.0])
 RELAXED = settings(max_examples=examples(12), suppress_health_check=[HealthCheck.too_slow])

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from parts.stored import case, header, sample
-from steelyard.analysis.compare.compare import compare
-from steelyard.analysis.compare.model import Moved, Standing, Why
-from steelyard.analysis.compare.pairing import read_run
+from steelyard.comparing.compare import compare
+from steelyard.pairing.model import Moved, Standing, Why
+from steelyard.pairing.runs import read_run
 from steelyard.records import CallResult, Finding, Outcome, RunState
 from steelyard.store.contents import confusion_digest, confusion_label
 from steelyard.store.sql import open_store

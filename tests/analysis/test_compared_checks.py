@@ -9,12 +9,12 @@ import pytest
 from parts.columns import Made
 from parts.compared import ONE_AB, compared
 from parts.repeats import cell, checks
-from steelyard.analysis.compare.compare import compare
-from steelyard.analysis.compare.model import Moved
+from steelyard.comparing.compare import compare
+from steelyard.comparing.report import data as comparison_data
+from steelyard.comparing.report import moved_checks
+from steelyard.comparing.sentences import checks_sentence
+from steelyard.pairing.model import Moved
 from steelyard.records import Item, Load
-from steelyard.report.compare.blocks import data as comparison_data
-from steelyard.report.compare.blocks import moved_checks
-from steelyard.report.compare.sentences import checks_sentence
 from steelyard.suite.case import Case
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from parts.columns import Made
 from parts.compared import ONE_AB, compared
-from steelyard.analysis.compare.compare import compare
-from steelyard.analysis.compare.model import Moved
+from steelyard.comparing.compare import compare
+from steelyard.pairing.model import Moved
 from steelyard.suite.case import Case
 
 JUDGED = {"judge": {"mode": "model", "rubric": {}, "members": []}}

@@ -9,11 +9,12 @@ import pytest
 
 from parts.columns import Made
 from parts.compared import compared
-from steelyard.analysis.compare.attribution import attribute
-from steelyard.analysis.compare.attribution_model import Cause, ScoredAgain
-from steelyard.analysis.compare.compare import compare
-from steelyard.analysis.compare.judge_drift import band_of, drawn_anchors, drift_between
-from steelyard.analysis.compare.pairing import common_cases, pair
+from steelyard.comparing.attribution import attribute
+from steelyard.comparing.attribution_model import Cause, ScoredAgain
+from steelyard.comparing.compare import compare
+from steelyard.pairing.cases import common_cases
+from steelyard.pairing.judge_drift import band_of, drawn_anchors, drift_between
+from steelyard.pairing.pairs import pair
 from steelyard.records import AnchorReading, Anchors, RunFacts
 
 JUDGE = {"mode": "model", "members": [{"name": "one", "model": "m"}]}

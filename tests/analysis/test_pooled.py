@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from parts.columns import Made, columns, suite
 from parts.described import Table
-from steelyard.analysis.compare.compare import Pool
+from steelyard.alerts.pool import Pool
 
 
 def table(*made):

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from parts.lengths import simulations, slack
-from steelyard.analysis.compare.metrics import Cut, Figure, judged
-from steelyard.analysis.compare.model import MetricChange, Moved
+from steelyard.pairing.changes import Cut, judged
+from steelyard.pairing.figures import Figure
+from steelyard.pairing.model import MetricChange, Moved
 from steelyard.stats.groups import Groups
 from steelyard.stats.intervals import SHARES, Scale, mean_interval
 from steelyard.stats.paired import paired_quantile, paired_rate, paired_ratio, sign_flip_test

@@ -11,7 +11,7 @@ from scipy import stats
 from parts.columns import Made, columns, suite
 from parts.described import Table
 from parts.lengths import simulations, slack
-from steelyard.analysis.compare.compare import Pool
+from steelyard.alerts.pool import Pool
 from steelyard.stats.window import dispersion, least_window_p, window_test
 
 TIMES = simulations(2000, 300)

@@ -12,8 +12,8 @@ from parts.command import steelyard
 from parts.looped import for_every
 from parts.small_suite import write_suite
 from parts.stored import case, failed, header, sample
+from steelyard.comparing.operations import shown_comparison
 from steelyard.loading.load import find_suite
-from steelyard.results.comparisons import shown_comparison
 from steelyard.store.snapshot import ContentDigest, write_snapshot
 from steelyard.store.sql import open_store
 

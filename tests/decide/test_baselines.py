@@ -8,21 +8,13 @@ import pytest
 
 from parts import running as weighing
 from parts.small_suite import write_suite
-from steelyard.decide.baselines import (
-    baselines,
-    find_baseline,
-    find_reference,
-    held_against,
-    remove_baseline,
-    set_baseline,
-    stored_results,
-    whoever,
-    why_unsound,
-)
+from steelyard.cli.user import current_user
+from steelyard.decide.baselines import baselines, find_baseline, find_reference, held_against, stored_results
 from steelyard.errors import UsageError
 from steelyard.loading.load import load_suite
 from steelyard.records import RunState, Verdict
 from steelyard.report.build import build_report
+from steelyard.run_history.baselines import remove_baseline, set_baseline, why_unsound
 from steelyard.store.sql import open_store
 
 RIGHT = "def answer(case):\n    return {'word': 'word %d' % case.input['number']}\n"
@@ -113,8 +105,8 @@ def test_a_removed_name_is_gone_and_its_log_stays(store, evaluate):
 
 
 def test_whoever_set_off_a_ci_is_named():
-    assert whoever({"GITHUB_ACTOR": "ada"}) == "ada"
-    assert "@" in whoever({})
+    assert current_user({"GITHUB_ACTOR": "ada"}) == "ada"
+    assert "@" in current_user({})
 
 
 def test_the_first_run_with_a_gate_on_a_baseline_is_open_and_can_become_it(store, evaluate):

@@ -14,7 +14,6 @@ from parts import running as run
 from parts.loopback import Loopback, json_answer, text_answer
 from parts.small_suite import http_target, write_suite
 from parts.two_arms import bad, good
-from steelyard.analysis.compare.pairing import read_run
 from steelyard.engine import plan as drawn_plan
 from steelyard.engine.interleave import PairWatch
 from steelyard.engine.owner import _began, myself
@@ -25,6 +24,7 @@ from steelyard.experiments.offline import offline_report
 from steelyard.experiments.runner import metric_of, run_ab
 from steelyard.experiments.runs import Attempt, find_ab
 from steelyard.loading.load import load_suite, with_target
+from steelyard.pairing.runs import read_run
 from steelyard.records import AbPlan, Outcome, RunState, Verdict
 from steelyard.store.sql import open_store
 from steelyard.suite.case import Case

@@ -7,7 +7,7 @@ import pytest
 from parts.command import invoke
 from parts.judged_suite import TEXT, write_judged
 from parts.stored import add_planned
-from steelyard.analysis.compare.unpaired import apart
+from steelyard.pairing.corrected import apart
 from steelyard.people.estimates import estimates_of
 from steelyard.stats.intervals import Estimate
 from steelyard.store.people import DISAGREEMENT, PRECISION, RANDOM, LabelRecord, Queue, QueuePlan

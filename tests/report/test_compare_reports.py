@@ -14,12 +14,13 @@ from parts import comparisons
 from parts.columns import Made
 from parts.compared import compared
 from parts.views import Shown, squeezed
-from steelyard.analysis.compare.compare import compare
-from steelyard.analysis.compare.model import Comparison, Confusions, MetricChange, Moved, NotCompared, SliceChange
-from steelyard.report.compare import blocks as report
-from steelyard.report.compare import changes, sentences
-from steelyard.report.compare.blocks import FORMAT
-from steelyard.report.compare.sentences import left_out
+from steelyard.comparing import change_texts as changes
+from steelyard.comparing import report, sentences
+from steelyard.comparing.compare import compare
+from steelyard.comparing.model import Comparison, SliceChange
+from steelyard.comparing.report import FORMAT
+from steelyard.comparing.sentences import left_out
+from steelyard.pairing.model import Confusions, MetricChange, Moved, NotCompared
 from steelyard.report.render.html import to_html
 from steelyard.report.render.markdown import to_markdown
 from steelyard.report.render.terminal import print_document

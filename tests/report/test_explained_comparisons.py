@@ -12,10 +12,10 @@ import pytest
 
 from parts.command import invoke
 from parts.mixed_run import SUITE, put_mixed
-from steelyard.analysis.compare.compare import compare
-from steelyard.analysis.compare.pairing import read_run
-from steelyard.analysis.explain import explain_comparison
+from steelyard.comparing.compare import compare
+from steelyard.comparing.explain import explain_comparison
 from steelyard.errors import UsageError
+from steelyard.pairing.runs import read_run
 from steelyard.store.sql import open_store
 
 

@@ -10,9 +10,9 @@ import pytest
 from parts.command import invoke
 from parts.mixed_run import put_mixed
 from parts.stored import case, fill, header, sample
-from steelyard.analysis.compare.compare import compare
-from steelyard.analysis.compare.pairing import read_run
+from steelyard.comparing.compare import compare
 from steelyard.errors import StoreError
+from steelyard.pairing.runs import read_run
 from steelyard.records import RunState, Score
 from steelyard.store import contents
 from steelyard.store.snapshot import write_snapshot

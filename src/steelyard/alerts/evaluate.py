@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from steelyard.alerts.changes import cost_rises, judge_drifts, latency_rises, regressions
+from steelyard.alerts.confusions import confusions_of, seen_in
 from steelyard.alerts.evidence import AlertEvidence, AlertLevel, AlertReading, State, same_signature, too_little
-from steelyard.analysis.compare.findings import confusions_of, seen_in
 from steelyard.decide.gates import GateResult
 from steelyard.frozen import frozen
 from steelyard.loading.alerts import (

@@ -61,13 +61,17 @@ _MODULES = {
     "auditing.command": ("audit",),
     "cli.completion": ("completion",),
     "commands.ci": ("ci",),
-    "commands.run": ("report", "rescore", "run"),
-    "commands.runs": ("gate", "runs", "show"),
+    "commands.report": ("report",),
+    "commands.rescore": ("rescore",),
+    "commands.run": ("run",),
+    "commands.runs": ("runs",),
+    "commands.show": ("show",),
     "commands.store": ("store",),
     "commands.suites": ("init", "power", "schema", "suites"),
     "comparing.command": ("compare",),
     "exchange.command": ("export", "import"),
     "experiments.command": ("ab", "experiment"),
+    "gating.command": ("gate",),
     "judge_checks.command": ("judge",),
     "people.command": ("label",),
     "run_history.baseline_command": ("baseline",),
@@ -76,7 +80,7 @@ _MODULES = {
     "truth.command": ("truth",),
     "web.command": ("bundle", "serve", "view"),
 }
-"""By module, its commands: in `commands.run`, `report_command` is the command `report`."""
+"""By module, its commands: in `commands.runs`, `runs_command` is the command `runs`."""
 
 
 class LazyGroup(click.Group):

@@ -59,7 +59,7 @@ def system_error_text(error: OSError) -> str:
 def _go_on(run_id: str) -> str:
     words = sys.argv[1:]
     if words[:1] in (["run"], ["ci"]):
-        from steelyard.cli.ending import same_command
+        from steelyard.cli.resume import same_command
 
         return same_command(run_id)
     if words[:1] in (["ab"], ["experiment"]) and "--resume" not in words:

@@ -35,8 +35,7 @@ from steelyard.experiments.effects import AVERAGE, PASS_RATE
 from steelyard.experiments.plan import ARMS, ExperimentFile
 from steelyard.experiments.runs import AB_ARMS, Attempt
 from steelyard.records import AbPlan, RunHeader, RunState, Verdict
-from steelyard.runner.run import Prepared, StartedRun, finish, left_open, prepare, reopened, run
-from steelyard.runner.spread import spread
+from steelyard.runner.run import Prepared, StartedRun, finish, left_open, prepare, reopened, run, spread
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.stats.sequential import Watch
 from steelyard.store.base import Store
