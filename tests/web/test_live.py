@@ -11,7 +11,7 @@ from parts.served import client_on, put_all, served
 from parts.stored import case, header, sample
 from steelyard.store.sql import open_store
 from steelyard.web.figures import FigureJobs
-from steelyard.web.runs import run_figures
+from steelyard.web.run import run_figures
 
 
 def test_pages_are_read_while_a_run_writes(store, tmp_path):

@@ -32,7 +32,7 @@ from steelyard.store.excerpt import Excerpt
 from steelyard.store.sql import SqlStore
 from steelyard.web.differences import LONGEST, WIDE, Part, ShownLength, differences
 from steelyard.web.render import PageWriter
-from steelyard.web.runs import state_of
+from steelyard.web.run import state_of
 from steelyard.web.site import (
     NotThere,
     Query,
