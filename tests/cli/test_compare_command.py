@@ -14,7 +14,8 @@ from parts.small_suite import write_suite
 from parts.stored import case, failed, header, sample
 from steelyard.comparing.operations import shown_comparison
 from steelyard.loading.load import find_suite
-from steelyard.store.snapshot import ContentDigest, write_snapshot
+from steelyard.store.snapshot import write_snapshot
+from steelyard.store.snapshot_format import ContentDigest
 from steelyard.store.sql import open_store
 
 RIGHT = "def answer(case):\n    return {'word': 'word %d' % case.input['number']}\n"

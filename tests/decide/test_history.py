@@ -13,7 +13,7 @@ from steelyard.loading.load import load_suite
 from steelyard.records import AbPlan, RunFacts, RunState, Verdict
 from steelyard.run_history.history import Wanted, asked_metric, read_history
 from steelyard.stats.intervals import Estimate
-from steelyard.store.logs import BaselineEntry
+from steelyard.store.baseline_log import BaselineEntry
 from steelyard.store.sql import open_store
 
 JITTER = [0.0, 0.004, -0.003, 0.002, -0.004, 0.003, 0.001, -0.002]

@@ -18,7 +18,7 @@ from steelyard.report.render.terminal import print_document
 from steelyard.run_history.charts import trend_charts
 from steelyard.run_history.history import Wanted, read_history
 from steelyard.run_history.report import data, document, grouped, left_out, marks, runs
-from steelyard.store.logs import BaselineEntry
+from steelyard.store.baseline_log import BaselineEntry
 from steelyard.store.sql import open_store
 
 JITTER = [0.0, 0.004, -0.003, 0.002, -0.004, 0.003, 0.001, -0.002]

@@ -25,8 +25,8 @@ from steelyard.loading.alerts import (
 )
 from steelyard.metrics.figures import Slice
 from steelyard.records import Verdict
+from steelyard.store.alert_log import AlertRecord
 from steelyard.store.headers import same_load
-from steelyard.store.logs import AlertRecord
 from steelyard.wording import counted, in_unit, percent
 
 _STATES = {Verdict.FAIL: State.THERE, Verdict.PASS: State.GONE}

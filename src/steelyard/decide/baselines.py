@@ -15,7 +15,7 @@ from steelyard.loading.own_metrics import load_metrics
 from steelyard.metrics.expressions import Gate, is_relative, parse_gate
 from steelyard.records import BASELINE_SIGN, BaselineGates, RunHeader
 from steelyard.store.base import Store
-from steelyard.store.logs import BaselineEntry, standing
+from steelyard.store.baseline_log import BaselineEntry, standing
 from steelyard.suite.yaml import listed, meant
 from steelyard.wording import day, difference, percent
 

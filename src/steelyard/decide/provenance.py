@@ -12,8 +12,8 @@ from steelyard.decide.baselines import baselines as baselines_of
 from steelyard.decide.baselines import drift
 from steelyard.records import CriteriaChanges, EarlierRuns, PastRun, RunFacts, RunHeader, RunState, Verdict
 from steelyard.store.base import Store
+from steelyard.store.baseline_log import BaselineEntry
 from steelyard.store.headers import answers_from, arm_of, is_partial
-from steelyard.store.logs import BaselineEntry
 from steelyard.suite.yaml import listed
 from steelyard.wording import counted
 

@@ -30,7 +30,7 @@ from steelyard.results.find import FoundRuns
 from steelyard.runner.same_signature import rescored
 from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Store
-from steelyard.store.logs import past_run
+from steelyard.store.past_runs import past_run
 
 if TYPE_CHECKING:
     from steelyard.store.base import Store

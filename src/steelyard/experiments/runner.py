@@ -40,7 +40,7 @@ from steelyard.scoring.evaluate import Evaluator
 from steelyard.stats.sequential import Watch
 from steelyard.store.base import Store
 from steelyard.store.ownership import Lease
-from steelyard.store.sql import new_run_id
+from steelyard.store.run_rows import new_run_id
 from steelyard.suite.models import Limits, SuiteModel
 
 Suites = tuple[SuiteModel, SuiteModel]

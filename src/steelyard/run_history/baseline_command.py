@@ -13,7 +13,7 @@ from steelyard.report.format import one_line
 from steelyard.report.render.json import encode
 
 if TYPE_CHECKING:
-    from steelyard.store.logs import BaselineEntry
+    from steelyard.store.baseline_log import BaselineEntry
 
 
 _BY = click.option("--by", metavar="WHO", help="Who locks it. [default: the user of this machine, or of the CI]")

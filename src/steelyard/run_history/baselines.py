@@ -11,8 +11,8 @@ from steelyard.errors import UsageError
 from steelyard.metrics.expressions import baseline_name_problem, is_relative
 from steelyard.records import Mode, RunHeader, RunState, Verdict
 from steelyard.store.base import Store
+from steelyard.store.baseline_log import BaselineEntry
 from steelyard.store.headers import is_partial
-from steelyard.store.logs import BaselineEntry
 
 
 def set_baseline(

@@ -59,7 +59,7 @@ from steelyard.redact import redacted_output
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.scoring.model_scorers import models_asked
 from steelyard.store.base import Store
-from steelyard.store.sql import new_run_id
+from steelyard.store.run_rows import new_run_id
 from steelyard.suite.case import Case, digest
 from steelyard.suite.judge import MODELS
 from steelyard.suite.models import Limits, PlannedCheck, SuiteModel, UncalledCase

@@ -24,7 +24,7 @@ from steelyard.scoring.numbers import Number
 from steelyard.scoring.spelling import has_phrase, normalise
 from steelyard.scoring.text import Choice, Contains, Exact
 from steelyard.store.base import Store
-from steelyard.store.samples import case_row
+from steelyard.store.case_rows import case_row
 from steelyard.suite.case import Case, split_path
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.yaml import shown

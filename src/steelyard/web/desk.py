@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from steelyard.errors import UsageError
 from steelyard.people.desk import Desk, Draw, LabelTask, extend_plan
-from steelyard.people.files import people_names
 from steelyard.people.labels import PREFERENCE
+from steelyard.people.pseudonyms import people_names
 from steelyard.people.questions import questions_of
 from steelyard.records import RunHeader
 from steelyard.report import format as fmt

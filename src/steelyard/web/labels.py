@@ -10,7 +10,7 @@ from markupsafe import Markup
 from steelyard.people import report
 from steelyard.people.agreement import agreement_of
 from steelyard.people.estimates import estimates_of
-from steelyard.people.files import people_names
+from steelyard.people.pseudonyms import people_names
 from steelyard.web import render
 from steelyard.web.desk import DeskQuery
 from steelyard.web.site import Resource, Visit
