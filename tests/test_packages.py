@@ -10,7 +10,18 @@ from parts.looped import for_every
 
 SOURCE = Path(steelyard.__file__).parent
 # Modules of the root that every package may import.
-COMMON = {"redact", "errors", "failures", "frozen", "plugins", "records", "wording", "__version__"}
+COMMON = {
+    "errors",
+    "failures",
+    "frozen",
+    "plugins",
+    "records",
+    "redact",
+    "suite_code",
+    "user_code",
+    "wording",
+    "__version__",
+}
 # Modules that suites may import besides `steelyard` itself.
 PUBLIC = {"steelyard.spans"}
 # From the bottom up: a package imports only packages that stand before it, so there is no cycle between packages.
@@ -54,17 +65,9 @@ FEATURES["commands"] = set(FEATURES) - {"testing"}
 # What the modules of the root import besides COMMON.
 ROOT = {
     "__init__": {
-        "analysis",
-        "api",
-        "auditing",
-        "comparing",
-        "experiments",
-        "gating",
-        "judge_checks",
-        "judging",
-        "loading",
-    }
-    | {"metrics", "results", "run_history", "scoring", "stats", "store", "suite", "targets", "testing"},
+        *("analysis", "api", "auditing", "comparing", "experiments", "gating", "judge_checks", "judging", "loading"),
+        *("metrics", "results", "run_history", "scoring", "stats", "store", "suite", "targets", "testing"),
+    },
     "__main__": {"cli"},
     "api": {"engine", "exchange", "loading", "report", "results", "runner", "scoring", "store", "suite"},
     "errors": set(),

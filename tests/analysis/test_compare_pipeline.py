@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from parts import running as run
 from parts.lengths import examples
 from steelyard.comparing.compare import compare
-from steelyard.engine.plan import RunOptions
+from steelyard.engine.run_options import RunOptions
 from steelyard.loading.load import load_suite
 from steelyard.pairing.model import Moved, Standing
 from steelyard.pairing.runs import read_run

@@ -28,7 +28,7 @@ from steelyard.run_history.history import History, HistoryRun, Trend
 from steelyard.stats.intervals import Estimate
 from steelyard.suite.cases import CasesFile
 from steelyard.suite.judge import JudgeModel, Rubric
-from steelyard.suite.mapping import CONVERSIONS, FIELDS, UNITS
+from steelyard.suite.mapping import CONVERSIONS, FIELDS
 from steelyard.suite.models import (
     AnswerShape,
     AuditLimits,
@@ -39,6 +39,7 @@ from steelyard.suite.models import (
     SuiteModel,
 )
 from steelyard.suite.redaction import RedactPart
+from steelyard.suite.units import UNITS
 from steelyard.suite.yaml import written_keys
 
 ROOT = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ from parts.judge_server import judge_server, last_message
 from parts.judged_suite import chat_judge, verdict, write_judged
 from parts.loopback import error, slow
 from steelyard.analysis.stored import summary_of
-from steelyard.engine.plan import RunOptions
+from steelyard.engine.run_options import RunOptions
 from steelyard.errors import UsageError
 from steelyard.loading.chosen_judge import judged_as_then
 from steelyard.loading.load import load_suite, with_judge

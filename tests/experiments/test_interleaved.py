@@ -16,8 +16,10 @@ from parts.small_suite import http_target, write_suite
 from parts.two_arms import bad, good
 from steelyard.engine import plan as drawn_plan
 from steelyard.engine.interleave import PairWatch
+from steelyard.engine.interleaved_plan import DrawnPlan, Turn, asks_until
 from steelyard.engine.owner import _began, myself
-from steelyard.engine.plan import DrawnPlan, Plan, RunOptions, Selection, Turn, asks_until
+from steelyard.engine.plan import Plan
+from steelyard.engine.run_options import RunOptions, Selection
 from steelyard.errors import RunTaken, UsageError
 from steelyard.experiments.decision import Decided
 from steelyard.experiments.offline import offline_report

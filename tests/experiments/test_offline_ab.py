@@ -11,7 +11,7 @@ from parts.headers import typed
 from parts.loopback import Loopback, json_answer, text_answer
 from parts.looped import for_every
 from parts.small_suite import http_target, write_suite
-from steelyard.engine.plan import RunOptions
+from steelyard.engine.run_options import RunOptions
 from steelyard.experiments.decision import Decided, decided_by
 from steelyard.experiments.effects import Effect, Reading, extra, quality
 from steelyard.experiments.offline import offline_report

@@ -206,7 +206,7 @@ def _run() -> None:
         if frame.f_globals["__name__"].startswith("ray."):  # which ends a process so when it is asked to end
             sys.exit(INTERRUPTED)
         # With its exit code a verdict would be made up.
-        from steelyard.plugins import raised_in_words
+        from steelyard.user_code import raised_in_words
 
         _say(f"steelyard: code of the suite ended the process: {raised_in_words(error)}")
         sys.exit(WRONG_USAGE)

@@ -18,7 +18,7 @@ _LONGEST_NAME = 80
 
 def internal_error_text(error: BaseException) -> str:
     """The message; the full traceback is in a file, or in the message itself where a file would be lost."""
-    from steelyard.plugins import raised_in_words
+    from steelyard.user_code import raised_in_words
 
     notes = getattr(error, "__notes__", ())
     unfinished = [note.removeprefix(UNFINISHED) for note in notes if note.startswith(UNFINISHED)]

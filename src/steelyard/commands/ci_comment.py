@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from steelyard.commands.ci_report import Place, Trouble, at_least, outcome_sentence
 from steelyard.comparing import report as blocks
 from steelyard.comparing import sentences
+from steelyard.comparing.attribution_tables import LEDGER, WHY
 from steelyard.comparing.model import Comparison
-from steelyard.comparing.sentences import LEDGER, WHY
 from steelyard.errors import SteelyardError
 from steelyard.pairing.model import Moved
 from steelyard.report import document as doc

@@ -24,7 +24,7 @@ from steelyard.commands.ending import end_with
 from steelyard.errors import SuiteError, UsageError
 
 if TYPE_CHECKING:
-    from steelyard.engine.plan import RunOptions
+    from steelyard.engine.run_options import RunOptions
     from steelyard.records import RunHeader
     from steelyard.store.base import Store
     from steelyard.suite.judge import JudgeModel
@@ -69,7 +69,7 @@ def rescore_command(
     that have changed since are left out and counted as missing. What a judge said is read again by the rules of now; it
     is asked anew with --judge-again only.
     """
-    from steelyard.engine.plan import RunOptions, Selection, parse_only
+    from steelyard.engine.run_options import RunOptions, Selection, parse_only
     from steelyard.loading.chosen_judge import judged_as_then
     from steelyard.loading.load import suite_of_run
     from steelyard.results.operations import refuse_imported

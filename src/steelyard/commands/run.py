@@ -47,7 +47,7 @@ from steelyard.results.find import reference_of
 
 if TYPE_CHECKING:
     from steelyard.decide.baselines import Reference
-    from steelyard.engine.plan import RunOptions
+    from steelyard.engine.run_options import RunOptions
     from steelyard.loading.alerts import AlertSettings
     from steelyard.records import RunHeader
     from steelyard.runner.run import Result
@@ -228,7 +228,7 @@ def asked_for(
     **others: Any,
 ) -> tuple[SuiteModel, RunOptions]:
     """The suite with the target and the judge that were asked for, and how to run it; SuiteError as it stands."""
-    from steelyard.engine.plan import RunOptions, Selection, parse_only
+    from steelyard.engine.run_options import RunOptions, Selection, parse_only
     from steelyard.loading.load import load_suite, pending_suite, with_answers, with_target
 
     if sample is None and (by is not None or seed is not None):

@@ -25,11 +25,12 @@ from steelyard.comparing.attribution_model import (
     sentence,
     without_anchors,
 )
-from steelyard.comparing.attribution_steps import SharedPairs, Steps, other_signatures
+from steelyard.comparing.attribution_steps import Steps, other_signatures
 from steelyard.comparing.headline import with_sides
 from steelyard.comparing.judge_portion import Judged, Separated, judge_and_system, stands_on
 from steelyard.comparing.ledger_reasons import Reasons, reason_messages
 from steelyard.comparing.model import Comparison
+from steelyard.comparing.shared_pairs import SharedPairs
 from steelyard.frozen import frozen
 from steelyard.pairing.cases import CommonCases
 from steelyard.pairing.figures import UNTOUCHED

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.comparing.attribution_model import Anchors, Cause, How, Portion
-from steelyard.comparing.attribution_steps import Moving, Units
+from steelyard.comparing.shared_pairs import Moving, Units
 from steelyard.frozen import frozen
 from steelyard.pairing.judge_drift import FEWEST_CASES, Drift, covered_by, drift_of, unseen_spread
 from steelyard.stats.arrays import Array

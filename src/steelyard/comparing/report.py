@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
+from steelyard.comparing import attribution_tables
 from steelyard.comparing import change_texts as texts
 from steelyard.comparing import sentences as words
 from steelyard.comparing.model import Comparison, SliceChange
@@ -42,7 +43,7 @@ _OVER_GROUPS = "adjusted over the groups (Holm)"
 def document(comparison: Comparison) -> doc.Document:
     """What differs, the answer, how sure it is and what moved; then the pairs, all figures, and what is left out."""
     pairs = section("Pairs", doc.Facts(words.pair_lists(comparison)), *_listed(comparison), main=True)
-    why = [item for table in words.tables(comparison) for item in table_section(table, main=True)]
+    why = [item for table in attribution_tables.tables(comparison) for item in table_section(table, main=True)]
     return _document(comparison, [*answer(comparison), *pairs, *why, *figures(comparison)])
 
 
@@ -57,13 +58,16 @@ def _why(comparison: Comparison) -> list[doc.Section]:
     drawn = None if result is None else waterfall(result)
     if result is None or drawn is None:
         return []
-    portions, *edits = words.cause_tables(result)
+    portions, *edits = attribution_tables.cause_tables(result)
     return section(portions.title, drawn, portions, *edits)
 
 
 def _document(comparison: Comparison, blocks: Sequence[doc.Block]) -> doc.Document:
     sides = (("A", comparison.a), ("B", comparison.b))
-    footer = [f"Method: {words.method(comparison)}", *(f"{side}: {signature_line(run)}" for side, run in sides)]
+    footer = [
+        f"Method: {attribution_tables.method(comparison)}",
+        *(f"{side}: {signature_line(run)}" for side, run in sides),
+    ]
     context = [f"{side}: {text}" for side, text in words.runs(comparison)]
     return doc.Document(f"{words.title(comparison)}: A to B", blocks, context, footer)
 

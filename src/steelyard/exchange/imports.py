@@ -27,7 +27,6 @@ from steelyard.judging.complaints import complaint_check
 from steelyard.judging.judgement import JudgeReader
 from steelyard.judging.parse import AnswerParser
 from steelyard.loading.load import as_imported
-from steelyard.plugins import UserCodeError, checked_call, find_callable, place_of
 from steelyard.records import (
     CallResult,
     Failure,
@@ -53,6 +52,8 @@ from steelyard.suite.signature import signature
 from steelyard.suite.slices import sample_tags
 from steelyard.suite.truth import kept_with_a_run, without_truth
 from steelyard.suite.yaml import Located
+from steelyard.suite_code import find_callable, place_of
+from steelyard.user_code import UserCodeError, checked_call
 
 _CHUNK = 500
 

@@ -16,18 +16,12 @@ from steelyard.engine.after_run import after_the_run
 from steelyard.engine.engine import Ending, pace_of
 from steelyard.engine.health import Health
 from steelyard.engine.interleave import ArmEngine, CommonProgress, Interleaved, PairWatch
+from steelyard.engine.interleaved_plan import DrawnPlan, asks_until
 from steelyard.engine.limits import Budget
 from steelyard.engine.owner import free_lease
-from steelyard.engine.plan import (
-    DrawnPlan,
-    RunOptions,
-    Selection,
-    asks_until,
-    parse_only,
-    require_same_signature,
-    resumed_options,
-)
 from steelyard.engine.process import in_own_loop
+from steelyard.engine.resume import require_same_signature, resumed_options
+from steelyard.engine.run_options import RunOptions, Selection, parse_only
 from steelyard.engine.sample import ScoringThread
 from steelyard.engine.writer import Progress, Silent, progress_of
 from steelyard.errors import UsageError

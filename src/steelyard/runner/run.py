@@ -26,25 +26,23 @@ from steelyard.engine.after_run import after_the_run, worth_noting
 from steelyard.engine.engine import Ending, Engine
 from steelyard.engine.health import Health
 from steelyard.engine.owner import free_lease, myself
-from steelyard.engine.plan import (
+from steelyard.engine.plan import Plan
+from steelyard.engine.pool import ScoresRecorded, Scoring
+from steelyard.engine.process import in_own_loop
+from steelyard.engine.replay import ReplayTarget
+from steelyard.engine.rescore import rescore as rescore_answers
+from steelyard.engine.resume import (
     SCORING,
-    Plan,
-    RunOptions,
-    Selection,
     changed_parts,
     find_unfinished,
     load_after_resume,
-    load_of,
     refuse_unfinished_rescore,
     require_same_signature,
     resumed_options,
     selection_of,
 )
-from steelyard.engine.pool import ScoresRecorded, Scoring
-from steelyard.engine.process import in_own_loop
-from steelyard.engine.replay import ReplayTarget
-from steelyard.engine.rescore import rescore as rescore_answers
 from steelyard.engine.retry import find_failed, planned_samples, retried, take_over
+from steelyard.engine.run_options import RunOptions, Selection, load_of
 from steelyard.engine.scoring_setup import ScoringSetup, as_rescored
 from steelyard.engine.writer import Progress, Silent
 from steelyard.errors import UNFINISHED, RunTaken, SteelyardError, UsageError
