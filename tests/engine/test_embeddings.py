@@ -145,8 +145,8 @@ def test_a_failing_endpoint_is_inconclusive_and_is_retried_alone(store, server, 
     assert (failed.outcome, failed.score) == (Outcome.JUDGE_FAILED, None)
     assert "http_400" in failed.findings[0].evidence
     report = build_report(store, header)
-    assert list(report.why_inconclusive.values()) == [1]
-    assert "the embeddings of small failed (http_400)" in next(iter(report.why_inconclusive))
+    assert list(report.summary.why_inconclusive.values()) == [1]
+    assert "the embeddings of small failed (http_400)" in next(iter(report.summary.why_inconclusive))
     assert f"--retry-failed {header.id}" in next_command(report)
     assert samples(store, header)["c0"].score == pytest.approx(24 / 25)
     server.on(PATH, embed)

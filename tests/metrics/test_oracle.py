@@ -75,8 +75,8 @@ def _in_list(report, pattern, n):
     lists = {
         "confusion": report.summary.confusions,
         "pattern": report.summary.patterns,
-        "inconclusive": list(report.why_inconclusive),
-        "failure_causes": report.failure_causes,
+        "inconclusive": list(report.summary.why_inconclusive),
+        "failure_causes": report.summary.failure_causes,
     }
     return lists.get(pattern.partition(".")[0], {}) and lists[pattern.partition(".")[0]][int(n) - 1]
 

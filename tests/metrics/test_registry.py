@@ -49,29 +49,25 @@ def store(tmp_path):
     opened.close()
 
 
+def run_as_written(name):
+    """A file that docs/extending.md shows, run as it is written there."""
+    page = (PAGE.parents[1] / "extending.md").read_text(encoding="utf-8")
+    (code,) = re.findall(rf"```python test={name}\n(.*?)```", page, re.S)
+    exec(code, {})
+
+
+@pytest.fixture
+def pace():
+    run_as_written("pace")
+    yield
+    unregister("pace")
+
+
 @pytest.fixture
 def registered(request):
     register(request.param)
     yield request.param
     unregister(request.param.name)
-
-
-def tokens_per_second(data, _names):
-    table = data.table
-    return Contributions(
-        table.reported("tokens_out"), table.latency(), excluded=(("no time, or no tokens, were reported", None),)
-    )
-
-
-PACE = Metric(
-    "pace",
-    "number",
-    "output tokens a second of answering",
-    "sum of output tokens / sum of seconds",
-    "calls without a time or without tokens are left out",
-    Aggregate.RATIO,
-    tokens_per_second,
-)
 
 
 def everywhere(store, path, metric):
@@ -122,8 +118,8 @@ def test_a_percentile_that_is_added_is_in_every_table_of_times(tmp_path, registe
     assert "p90" in json.dumps(histogram)
 
 
-@pytest.mark.parametrize("registered", [PACE], indirect=True)
-def test_a_metric_of_a_new_kind_is_added_in_one_place(store, tmp_path, registered):
+@pytest.mark.usefixtures("pace")
+def test_a_metric_is_the_function_and_registration_that_the_docs_show(store, tmp_path):
     report, explained, gate, change = everywhere(store, tmp_path / "runs.db", "pace")
     calls = [sample for sample, _ in store.samples("mixed-1")]
     known = [
@@ -141,13 +137,6 @@ def test_a_metric_of_a_new_kind_is_added_in_one_place(store, tmp_path, registere
     assert explained["excluded"][0]["why"] == "no time, or no tokens, were reported"
     assert (gate.metric, gate.verdict) == ("pace", Verdict.PASS)
     assert change[0].a.value is not None
-
-
-def run_as_written(name):
-    """A file that docs/extending.md shows, run as it is written there."""
-    page = (PAGE.parents[1] / "extending.md").read_text(encoding="utf-8")
-    (code,) = re.findall(rf"```python test={name}\n(.*?)```", page, re.S)
-    exec(code, {})
 
 
 @pytest.fixture
@@ -224,7 +213,9 @@ def test_a_name_is_found_by_its_parts_and_a_literal_one_wins():
 
 def test_a_name_is_taken_once():
     with pytest.raises(ValueError, match="there is a metric 'average' already"):
-        register(Metric("average", "score", "", "", "", Aggregate.MEAN, tokens_per_second))
+        register(
+            Metric("average", "score", "", "", "", Aggregate.MEAN, lambda data, _: Contributions(data.table.score()))
+        )
 
 
 def test_the_reference_page_is_what_the_registry_says():

@@ -245,9 +245,14 @@ def rich_report(**changes: Any) -> Report:
         slowest=[FAILED, line("part-007", 0.93, latency=8.1)],
         details=details,
         n_samples=50,
-        failure_causes=[FailureCause("timeout", "", "no answer within 60 s", 1)],
     )
-    return replace(plain, **typed(changes))
+    causes = [FailureCause("timeout", "", "no answer within 60 s", 1)]
+    return replace(with_lists(plain, failure_causes=causes), **typed(changes))
+
+
+def with_lists(report: Report, **lists: Any) -> Report:
+    """The report with other lists in its summary."""
+    return replace(report, summary=replace(report.summary, **lists))
 
 
 def empty_report() -> Report:
@@ -272,11 +277,14 @@ def inconclusive_report() -> Report:
     )
     return Report(
         header(n_planned=2, verdict=Verdict.INVALID),
-        a_summary("score >= 75 %", changed(overall, failures={"timeout": 2})),
+        a_summary(
+            "score >= 75 %",
+            changed(overall, failures={"timeout": 2}),
+            failure_causes=[FailureCause("timeout", "", "no answer within 60 s", 2)],
+        ),
         Decision(Verdict.INVALID, ("100.0 % inconclusive is above 5 %",), (gate,)),
         details=[detail(sample, answer=None, scores=[]) for sample in lines],
         n_samples=2,
-        failure_causes=[FailureCause("timeout", "", "no answer within 60 s", 2)],
     )
 
 
@@ -378,7 +386,7 @@ def hostile_report() -> Report:
     )
     decision = Decision(Verdict.FAIL, (everything,), (gate,))
     causes = [FailureCause(everything, everything, everything, 1)]
-    return Report(head, summary, decision, [bad], [bad], details, 1, failure_causes=causes)
+    return with_lists(Report(head, summary, decision, [bad], [bad], details, 1), failure_causes=causes)
 
 
 EDGES = {

@@ -45,6 +45,10 @@ class InThisProcess:
             self._results[key] = job(self._store, *given)
         return self._results[key]
 
+    def read(self, job: Any, store: Any, *given: Any, state: object) -> dict[str, Any]:
+        assert store is self._store
+        return self.ask(job, *given, state=state)
+
     def close(self) -> None:
         """Nothing to end."""
 

@@ -131,7 +131,7 @@ def test_entries_of_lists_are_named_by_their_number(report, rows, shown):
     for value, name in named:
         ((metric, names, part),) = find_figures(name, report.header, rows, report.summary)
         assert listed_figure(rows, metric, names, part).value == value, name
-    reasons = list(report.why_inconclusive.values())
+    reasons = list(report.summary.why_inconclusive.values())
     found = find_figures("inconclusive.*", report.header, rows, report.summary)
     assert [listed_figure(rows, *one).value for one in found] == reasons
 

@@ -82,7 +82,9 @@ class TestNothingRead:
         assert wording.commonest_failure(replace(refused, header=replace(refused.header, suite=suite))) == ""
 
     def test_a_target_that_fails_is_named_with_its_message(self):
-        report = replace(reports.rich_report(), why_inconclusive={"target: http_500 out of memory": 1}, n_samples=50)
+        report = reports.with_lists(
+            reports.rich_report(n_samples=50), why_inconclusive={"target: http_500 out of memory": 1}
+        )
         report = replace(
             report, header=replace(report.header, suite=report.header.suite | {"limits": {"max_inconclusive": 0.0}})
         )
@@ -95,7 +97,7 @@ class TestNothingRead:
     def test_judge_calls_that_failed_for_several_reasons_are_counted_by_reason(self, tmp_path):
         told = ("request 17 is too long", "there is no such model", "request 18 is too long")
         answers = [error(403, json.dumps({"error": {"message": message}})) for message in told]
-        assert evaluated(tmp_path, *answers, n=3).why_inconclusive == {
+        assert evaluated(tmp_path, *answers, n=3).summary.why_inconclusive == {
             "judge model: http_403 request 17 is too long": 2,
             "judge model: http_403 there is no such model": 1,
         }

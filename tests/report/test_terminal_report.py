@@ -171,12 +171,12 @@ def test_a_long_report_is_shortened_until_it_fits_the_screen():
 
 def test_a_run_that_is_no_reading_takes_ten_lines_and_says_what_failed_how_often_and_what_to_do():
     why = {"target: http_401 Incorrect API key provided": 2}
-    report = replace(reports.inconclusive_report(), why_inconclusive=why)
+    report = reports.with_lists(reports.inconclusive_report(), why_inconclusive=why)
     lines = on_one_screen(report, run.LINES_INVALID)
     assert len(lines) <= 10
     assert any("2 of 2: target: http_401 Incorrect API key provided" in line for line in lines)
     long = {f"a scorer raised {'KeyError ' * 18}(scorers.py:4)": 2}
-    told = on_one_screen(replace(report, why_inconclusive=long), run.LINES_INVALID)
+    told = on_one_screen(reports.with_lists(report, why_inconclusive=long), run.LINES_INVALID)
     assert len(told) <= 10
     assert "(scorers.py:4)" in " ".join(told)
     assert lines[-1] == f"Next: steelyard run parts/suite.yaml --retry-failed {report.header.id}"
@@ -184,7 +184,7 @@ def test_a_run_that_is_no_reading_takes_ten_lines_and_says_what_failed_how_often
 
 def test_the_first_message_stays_where_ten_lines_have_no_room_for_all_reasons():
     why = {f"target: raised RuntimeError: {'no connection to the backend, ' * 6}(system.py:2)": 2}
-    report = replace(reports.inconclusive_report(), why_inconclusive=why)
+    report = reports.with_lists(reports.inconclusive_report(), why_inconclusive=why)
     lines = on_one_screen(report, 8)
     assert any("2 of 2: target: raised RuntimeError: no connection" in line for line in lines)
 

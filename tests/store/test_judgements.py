@@ -72,8 +72,8 @@ def test_judgements_are_found_on_every_page_and_by_case(store: Store, monkeypatc
     assert [one.judgement for one in back] == expected
     some = store.samples("demo-1", case_ids=[CASES[3].id, CASES[2].id])
     assert [one.judgement for one, _ in some] == expected[2:4]
-    few = store.some_samples("demo-1", order="score", limit=2)
-    assert [one.judgement for one, _ in few] == expected[:2]
+    few = store.samples_at("demo-1", [2, 0])
+    assert [one.judgement for one, _ in few] == [expected[2], expected[0]]
     assert [one.judgement.message for one in store.judgements("demo-1")] == ["0", "1", "3", "4"]
 
 

@@ -219,30 +219,6 @@ def test_samples_of_some_cases_only(store: Store) -> None:
     assert found == [("case-0001", 0), ("case-0001", 1), ("case-0003", 0), ("case-0003", 1)]
 
 
-def test_some_samples_are_ordered_and_leave_out_what_has_no_value(store: Store) -> None:
-    store.create_run(header())
-    cases = [case(number) for number in range(5)]
-    scores = [0.5, 0.1, None, 0.9, 0.1]
-    latencies = [3.0, 1.0, 99.0, 2.0, 4.0]
-    samples = [
-        failed(of, number)
-        if score is None
-        else sample(of, number, score=score, call_result=CallResult(text="x", latency=latency))
-        for number, (of, score, latency) in enumerate(zip(cases, scores, latencies, strict=True))
-    ]
-    store.add_samples("demo-1", samples, cases)
-
-    def result(order: str, *, descending: bool = False) -> list[int | None]:
-        some = store.some_samples("demo-1", order=order, limit=3, descending=descending)
-        return [one.position for one, _ in some]
-
-    assert result("score") == [1, 4, 0]
-    assert result("score", descending=True) == [3, 0, 1]
-    # The one that failed timed out after 3 s.
-    assert result("latency") == [1, 3, 0]
-    assert result("latency", descending=True) == [4, 0, 2]
-
-
 def test_a_case_is_stored_once_and_a_changed_case_beside_it(store: SqlStore) -> None:
     before, after = case(1), case(1, expected={"title": "Fixed"})
     for run_id, of in (("demo-1", before), ("demo-2", before), ("demo-3", after)):

@@ -97,9 +97,8 @@ def test_a_check_is_summed_up_over_all_its_values():
     assert f"By check Check Passed Failed Cannot tell Answers passed Answers failed Not run name {29 * N} {N}" in full
 
 
-def test_the_worst_samples_are_those_that_failed_wherever_they_stand(monkeypatch):
+def test_the_worst_samples_are_those_that_failed_wherever_they_stand():
     """A check fails the last case with a score that is higher than those of 200 samples that pass."""
-    monkeypatch.setattr("steelyard.report.build._LOOKED_THROUGH", 2)
     expect = {"word_is": {"path": "word", "equals": "yes"}}
     score = {"word": {"python": "own:word", "weight": 20}}
     Path("own.py").write_text("def word(answer, case):\n    return 0.5 if answer['word'] == 'yes' else 1.0\n")

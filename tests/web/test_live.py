@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from urllib.request import urlopen
 
+from starlette.testclient import TestClient
+
 from parts.rich_run import put_rich
 from parts.served import client_on, put_all, served
 from parts.stored import case, header, sample
+from steelyard.analysis.stored import summary_of
 from steelyard.store.sql import open_store
+from steelyard.web.app import create_app
 from steelyard.web.figures import FigureJobs
-from steelyard.web.run import run_figures
+from steelyard.web.run import run_data
+from steelyard.web.site import Settings, Site
 
 
 def test_pages_are_read_while_a_run_writes(store, tmp_path):
@@ -52,13 +58,13 @@ def test_figures_are_computed_elsewhere_once_and_errors_come_back(store, tmp_pat
     put_all(store)
     figures = FigureJobs(str(tmp_path / "runs.db"))
     try:
-        assert figures.ask(run_figures, "rich-1", state=1, timeout=0.0) is None
-        first = figures.ask(run_figures, "rich-1", state=1, timeout=60.0)
+        assert figures.ask(run_data, "rich-1", state=1, timeout=0.0) is None
+        first = figures.ask(run_data, "rich-1", state=1, timeout=60.0)
         assert first["report"]["run"]["id"] == "rich-1"
-        assert figures.ask(run_figures, "rich-1", state=1, timeout=0.0) is first
-        assert figures.ask(run_figures, "rich-1", state=2, timeout=60.0) is not first
+        assert figures.ask(run_data, "rich-1", state=1, timeout=0.0) is first
+        assert figures.ask(run_data, "rich-1", state=2, timeout=60.0) is not first
         figures._executor._processes and next(iter(figures._executor._processes.values())).kill()
-        assert figures.ask(run_figures, "rich-2", state=1, timeout=60.0)["report"]["run"]["id"] == "rich-2"
+        assert figures.ask(run_data, "rich-2", state=1, timeout=60.0)["report"]["run"]["id"] == "rich-2"
     finally:
         figures.close()
 
@@ -77,3 +83,21 @@ def test_without_a_store_the_empty_page_is_served_and_the_first_run_appears_on_i
         store.close()
         with urlopen(f"{address}/runs") as answer:
             assert "/runs/rich-1" in answer.read().decode()
+
+
+def test_the_page_of_an_ended_run_is_there_at_once_and_its_charts_are_drawn_when_asked_for(store, tmp_path):
+    run = put_rich(store, "rich-1", 1)
+    summary_of(store, run)
+    figures = FigureJobs(str(tmp_path / "runs.db"))
+    site = Site(store, figures, Settings())
+    client = TestClient(create_app(site), base_url="http://127.0.0.1", follow_redirects=False)
+    with client:
+        page = client.get(f"/runs/{run.id}")
+        assert page.status_code == 200
+        # Nothing was computed for it: no other process was started.
+        assert figures._executor is None
+        chart = re.search(r'src="(/charts/\w+)"', page.text)[1]
+        drawn = client.get(chart)
+        assert drawn.headers["content-type"].startswith("image/svg+xml")
+        assert "<svg" in drawn.text
+        assert client.get("/charts/none").status_code == 404

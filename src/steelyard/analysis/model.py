@@ -6,6 +6,8 @@ from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from steelyard.analysis.listed_samples import ListedSamples
+from steelyard.failures import FailureCause
 from steelyard.frozen import frozen
 from steelyard.metrics.expressions import FEWEST_LABELS
 from steelyard.metrics.figures import Figures, Slice
@@ -235,6 +237,12 @@ class Summary:
     """None for a run without calls."""
     confusions: list[ConfusionFigure] = field(default_factory=list)
     """What was taken for something else, most frequent first, the first ten."""
+    failure_causes: list[FailureCause] = field(default_factory=list)
+    """Why calls of the system under test failed: kind, code and message with counts, most frequent first."""
+    why_inconclusive: dict[str, int] = field(default_factory=dict)
+    """Why samples are inconclusive, as sentences that name who failed, most frequent first."""
+    samples: ListedSamples = field(default_factory=ListedSamples, metadata={"hidden": True})
+    """The samples that reports list, by position."""
     repeated: dict[str, dict[str, Repeated]] = field(default_factory=dict)
     """By slice (`variant.x`; "" is the whole run), what came of every condition over repeats that the suite's criteria
     name, by its text."""

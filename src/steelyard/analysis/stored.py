@@ -41,6 +41,14 @@ def summary_of(store: Store, header: RunHeader) -> Summary:
     return summary
 
 
+def has_summary(store: Store, header: RunHeader) -> bool:
+    """Whether the run has ended and its summary is stored, so that nothing need be computed."""
+    if header.state is not RunState.ENDED:
+        return False
+    bases = store.summary_bases([header.id])
+    return header.id in bases and is_current(store, header.id, bases[header.id])
+
+
 def all_figures(store: Store, header: RunHeader) -> Figures:
     """Every figure of a run; of one that has ended, as it is stored."""
     if header.state is not RunState.ENDED:

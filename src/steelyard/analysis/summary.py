@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,9 +12,11 @@ import numpy as np
 from steelyard.analysis.findings import top_confusions
 from steelyard.analysis.fixes import find_priorities, found_codes
 from steelyard.analysis.latency import bottleneck, latency_figures
+from steelyard.analysis.listed_samples import ListedSamples, listed_samples
 from steelyard.analysis.model import BestVariant, Repeated, ReusedAnswers, Summary
 from steelyard.analysis.patterns import find_patterns
 from steelyard.analysis.repeats import Repeats, checks_figures
+from steelyard.failures import FailureCause, causes_of, failure_reason
 from steelyard.loading.own_metrics import load_metrics
 from steelyard.metrics.figures import run_figures
 from steelyard.metrics.own import with_values
@@ -88,6 +91,7 @@ def summarise(
         latency=None if load is None else latency_figures(table, overall, suite, load),
         confusions=[] if contents is None else top_confusions(table, suite, contents()),
         repeated={} if repeats.is_empty else _repeated(repeats, groups),
+        samples=ListedSamples() if load is None else listed_samples(data),
     )
 
 
@@ -210,11 +214,31 @@ def summarise_stored(
         (lambda: store.contents(run_id)) if result else None,
         labels,
     )
+    if only_for_gates:
+        return summary
+    causes = causes_of(store.failures(run_id)) if summary.overall.counts("failures.<kind>") else []
+    summary = replace(
+        summary,
+        samples=summary.samples.placed(store.positions(run_id, columns.n)),
+        failure_causes=causes,
+        why_inconclusive=_why_inconclusive(store, run_id, summary, causes),
+    )
     if summary.latency is None:
         return summary
     load = None if _called_elsewhere(header) else header.options.load
     client = bottleneck(summary.latency.overall["p50"], load)
     return replace(summary, latency=replace(summary.latency, bottleneck=client))
+
+
+def _why_inconclusive(store: Store, run_id: str, summary: Summary, causes: Iterable[FailureCause]) -> dict[str, int]:
+    reasons = Counter(summary.judge.why_failed if summary.judge is not None else {})
+    reasons.update({f"target: {cause}": cause.count for cause in causes})
+    if summary.n_scorer_errors > 0:
+        first: dict[str, str] = {}
+        for message, count in store.scorer_errors(run_id):
+            key, text = failure_reason("", message)
+            reasons[first.setdefault(key, text)] += count
+    return dict(reasons.most_common())
 
 
 def _names_judge(suite: SuiteModel) -> bool:

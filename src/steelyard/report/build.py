@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from itertools import islice
 from typing import Any
 
 from steelyard import plugins
-from steelyard.analysis.model import Summary
+from steelyard.analysis.model import SampleLine, Summary
 from steelyard.analysis.stored import summary_of
 from steelyard.decide.baselines import stored_results
 from steelyard.decide.gates import Decision
 from steelyard.decide.verdict import as_ended, decide
-from steelyard.failures import FailureCause, causes_of, failure_reason
 from steelyard.frozen import frozen
 from steelyard.metrics.run_data import RunData
-from steelyard.records import SCORER_ERROR, CallResult, Outcome, RunHeader, Sample
+from steelyard.records import CallResult, Outcome, RunHeader, Sample
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.judge.run import failing_flags
@@ -29,7 +26,6 @@ from steelyard.report.samples import (
     SampleReader,
     answer_blocks,
     checks_table,
-    flagged,
     judgement_reader,
     sample_detail,
     sample_line,
@@ -39,16 +35,11 @@ from steelyard.scoring.extract import Extracted, extract_json
 from steelyard.scoring.json_schema import SchemaValidator
 from steelyard.store.base import Store
 from steelyard.store.excerpt import Excerpt
-from steelyard.store.selection import Selection
 from steelyard.suite.case import MISSING, Case, compile_path, path_step, split_path
 from steelyard.suite.models import Component
 
-_N_WORST = 10
-_N_SLOWEST = 5
 _INCONCLUSIVE_SHARE = 10
 """Of a cut list, one sample in so many may be an inconclusive one."""
-_LOOKED_THROUGH = 10
-"""How many times as many of the lowest scores as are shown are looked through for those that do not pass."""
 _MOST_FOUND = 200
 _MOST_CODES = 50
 """Of so many codes, what is worth most to fix first, so many findings each are kept for the views."""
@@ -59,16 +50,18 @@ def build_report(
     header: RunHeader,
     *,
     max_details: int = 1000,
+    max_findings: int = _MOST_FOUND,
     figures: tuple[Summary, Decision] | None = None,
     brief: bool = False,
 ) -> Report:
-    """The report of a run: figures over all samples, details of all or, beyond `max_details`, of the worst.
+    """The report of a run: figures over all samples, details of all or, beyond `max_details`, of the worst, and up to
+    `max_findings` findings of each code.
 
     `figures` are those of a run that has just been summed up and decided; without them they are computed. `brief` is
     for what stands on one screen: it leaves out the slowest samples, single findings and details that explain nothing.
     """
     return store.one_view(
-        lambda: _built(store, header, max_details, *(figures or _figures(store, header)), brief=brief)
+        lambda: _built(store, header, max_details, max_findings, *(figures or _figures(store, header)), brief=brief)
     )
 
 
@@ -86,35 +79,47 @@ def _figures(store: Store, header: RunHeader) -> tuple[Summary, Decision]:
 
 
 def _built(
-    store: Store, header: RunHeader, max_details: int, summary: Summary, decision: Decision, *, brief: bool
+    store: Store,
+    header: RunHeader,
+    max_details: int,
+    max_findings: int,
+    summary: Summary,
+    decision: Decision,
+    *,
+    brief: bool,
 ) -> Report:
     n_samples, judged = sum(summary.overall.outcomes.values()), header.description.judge is not None
-    flags = failing_flags(header)
+    flags, listed = failing_flags(header), summary.samples
     # They say why calls failed, a scorer broke, or what a judge said does not count.
     explained = judged or bool(summary.overall.counts("failures.<kind>")) or summary.n_scorer_errors > 0
-    details = _details(store, header, n_samples, max_details) if explained or not brief else []
-    causes = causes_of(store.failures(header.id)) if summary.overall.counts("failures.<kind>") else []
-    slowest = [] if brief else store.some_samples(header.id, order="latency", limit=_N_SLOWEST, descending=True)
-    worst = _worst(store, header, summary)
+    details = _details(store, header, summary, n_samples, max_details) if explained or not brief else []
+    worst = _lines(store, header, [cell.position for cell in listed.worst], flags)
     return Report(
         header=header,
         summary=summary,
         decision=decision,
-        worst=[sample_line(samples[0], flags) for samples in worst.values()],
-        bad_repeats={cell: len(samples) for cell, samples in worst.items()},
-        slowest=[sample_line(sample, flags) for sample, _ in slowest],
+        worst=worst,
+        bad_repeats={cell_of(line): cell.failing for line, cell in zip(worst, listed.worst, strict=True)},
+        slowest=[] if brief else _lines(store, header, listed.slowest, flags),
         details=details,
         n_samples=n_samples,
         grid=[] if brief or len(details) >= n_samples else _grid(store, header, details),
         findings={
-            figure.code: store.findings(header.id, figure.code, limit=_MOST_FOUND)
+            figure.code: store.findings(header.id, figure.code, limit=max_findings)
             for figure in ([] if brief else summary.codes[:_MOST_CODES])
         },
-        failure_causes=causes,
-        why_inconclusive=_why_inconclusive(summary, causes, details),
         spending=store.judge_spending(header.id) if judged or needs_models(header) else None,
         contested=_contested(store, header),
     )
+
+
+def cell_of(line: SampleLine) -> tuple[str, str]:
+    """Case and variant of a sample."""
+    return line.case_id, line.variant
+
+
+def _lines(store: Store, header: RunHeader, positions: Sequence[int], flags: Sequence[str]) -> list[SampleLine]:
+    return [sample_line(sample, flags) for sample, _ in store.samples_at(header.id, positions)]
 
 
 def _grid(store: Store, header: RunHeader, details: Sequence[SampleDetail]) -> list[SampleDetail]:
@@ -135,23 +140,6 @@ def _contested(store: Store, header: RunHeader) -> tuple[tuple[str, str], ...]:
     return tuple((item.case_id, item.why) for item in contested)
 
 
-def _why_inconclusive(summary: Summary, causes: Sequence[FailureCause], details: list[SampleDetail]) -> dict[str, int]:
-    """The reasons with their counts; where the samples on which scorers broke are not all at hand, one message stands
-    for all of them."""
-    reasons = Counter(summary.judge.why_failed if summary.judge is not None else {})
-    words: dict[str, str] = {}
-    broken: Counter[str] = Counter()
-    for detail in details:
-        kind, _, message = detail.line.why.partition(": ")
-        if detail.line.outcome == Outcome.JUDGE_FAILED and kind == SCORER_ERROR:
-            key, text = failure_reason("", message)
-            broken[words.setdefault(key, text)] += 1
-    reasons.update({f"target: {cause}": cause.count for cause in causes})
-    if broken and (n_broken := summary.n_scorer_errors) > 0:
-        reasons.update(broken if broken.total() == n_broken else {next(iter(broken)): n_broken})
-    return dict(reasons.most_common())
-
-
 def case_states(store: Store, header: RunHeader) -> dict[tuple[str, str], bool | None]:
     """By case and variant of a suite with expectations, whether it passes over its repeats, as `cases.passed` counts
     it; None where that is undecided. Empty for a suite without."""
@@ -160,46 +148,13 @@ def case_states(store: Store, header: RunHeader) -> dict[tuple[str, str], bool |
     return {data.cells.name(cell)[:2]: None if state < 0 else bool(state) for cell, state in enumerate(states)}
 
 
-def _worst(store: Store, header: RunHeader, summary: Summary) -> dict[tuple[str, str], list[Sample]]:
-    """By case and variant, the samples that did not pass, the worst first; of a flagged one before all others.
-
-    Where nothing says what passes, those with the lowest scores.
-    """
-    flags = failing_flags(header)
-    n_samples = _N_WORST * max(summary.repeats, 1)
-    lowest = store.some_samples(header.id, order="score", limit=_LOOKED_THROUGH * n_samples)
-    # A flag or a check fails a sample however high its score is, so the lowest scores need not hold it.
-    asked = [Selection(code=flag.upper()) for flag in flags] + ([Selection(passed=False)] if summary.passing else [])
-    marked = {row.case_id for part in asked for row in store.page(header.id, part, order="score", limit=n_samples).rows}
-    more = store.samples(header.id, case_ids=sorted(marked)) if marked else ()
-    mode = None if summary.judge is None else summary.judge.mode
-    results = {item.key: item for item, _ in (*lowest, *more)}
-
-    def worst_first(samples: Iterable[Sample]) -> dict[tuple[str, str], list[Sample]]:
-        # What another kind of judge has read than the run's is in no figure.
-        scored = [item for item in samples if item.score is not None and (mode is None or item.mode in (None, mode))]
-        bad = [item for item in scored if (item.passed is False if summary.passing else (item.score or 0.0) < 1)]
-        cells: dict[tuple[str, str], list[Sample]] = {}
-        for sample in sorted(bad, key=lambda sample: (not flagged(sample, flags), sample.score or 0.0)):
-            cells.setdefault((sample.case_id, sample.variant), []).append(sample)
-        return dict(islice(cells.items(), _N_WORST))
-
-    worst = worst_first(results.values())
-    if summary.repeats == 1 or not worst:
-        return worst
-    # Not every repeat of a case is among the lowest scores.
-    whole = store.samples(header.id, case_ids=sorted({case for case, _ in worst}))
-    every = worst_first(sample for sample, _ in whole if (sample.case_id, sample.variant) in worst)
-    return {cell: every[cell] for cell in worst}
-
-
-def _details(store: Store, header: RunHeader, n_samples: int, max_details: int) -> list[SampleDetail]:
+def _details(store: Store, header: RunHeader, summary: Summary, n_samples: int, max_details: int) -> list[SampleDetail]:
     detail = _Reader(header)
     if n_samples <= max_details:
         return detail.worst_first(store.samples(header.id))
-    unread = store.some_samples(header.id, order="inconclusive", limit=max(max_details // _INCONCLUSIVE_SHARE, 1))
-    scored = store.some_samples(header.id, order="score", limit=max_details - len(unread))
-    return detail.worst_first([*unread, *scored])
+    unread = summary.samples.inconclusive[: max(max_details // _INCONCLUSIVE_SHARE, 1)]
+    scored = summary.samples.lowest[: max_details - len(unread)]
+    return detail.worst_first(store.samples_at(header.id, [*unread, *scored]))
 
 
 def _extraction(header: RunHeader) -> Callable[[Sample], Extracted | None]:

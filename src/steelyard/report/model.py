@@ -7,7 +7,6 @@ from typing import Any
 
 from steelyard.analysis.model import SampleLine, Summary
 from steelyard.decide.gates import Decision
-from steelyard.failures import FailureCause
 from steelyard.frozen import frozen
 from steelyard.records import Mark, RunHeader
 from steelyard.report.render.json import FLAT, encode, picked
@@ -146,10 +145,6 @@ class Report:
     """Of a run of several variants whose `details` are not all, those of all samples of some cases, the worst first."""
     findings: dict[str, list[Hit]] = field(default_factory=dict)
     """By code, the findings behind its count; the first few hundred when there are more."""
-    failure_causes: list[FailureCause] = field(default_factory=list)
-    """Why calls of the system under test failed: kind, code and message with counts, most frequent first."""
-    why_inconclusive: dict[str, int] = field(default_factory=dict)
-    """Why samples are inconclusive, as sentences that name who failed, most frequent first."""
     spending: Spending | None = None
     """What the judge's calls took; None without a judge."""
     contested: tuple[tuple[str, str], ...] = ()

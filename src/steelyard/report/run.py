@@ -13,7 +13,7 @@ from steelyard.analysis.latency import percentiles
 from steelyard.analysis.model import SampleLine, Summary
 from steelyard.analysis.target import target_label
 from steelyard.decide.gates import NARROW
-from steelyard.records import RunState, Verdict
+from steelyard.records import Outcome, RunState, Verdict
 from steelyard.report import confidence, findings, gates, groups, repeats, wording
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
@@ -132,7 +132,7 @@ def data(report: Report) -> dict[str, Any]:
         "first_failures": encode(summary.overall.counts("first_failures.<kind>")),
         "charts": encode(charts_of(summary, report.header)),
         "n_shown": len(report.details),
-        **picked(report, "failure_causes", "why_inconclusive", "worst", "slowest", "n_samples"),
+        **picked(report, "worst", "slowest", "n_samples"),
         "samples": encode(report.details),
     }
     for gate in [*results["gates"], *(gate for item in results["by_variant"] for gate in item["criteria"])]:
@@ -444,7 +444,7 @@ def failures(report: Report) -> doc.Table:
     """How often calls of the system under test failed, and with which code and message."""
     return doc.table(
         "Failures by cause",
-        report.failure_causes,
+        report.summary.failure_causes,
         ("Kind", lambda cause: cause.kind),
         ("Code", lambda cause: cause.code),
         (doc.words("Message"), lambda cause: cause.message),
@@ -458,7 +458,8 @@ def inconclusive(report: Report) -> doc.Table:
     """The first inconclusive samples, each with its reason."""
     lines = [detail.line for detail in report.details if not wording.is_conclusive(detail.line)]
     columns = (_case(report), _outcome(report), (doc.words("Why"), lambda line: line.why))
-    return doc.table("Inconclusive", lines[:_MOST_INCONCLUSIVE], *columns, selection=_sample, total=len(lines))
+    total = sum(n for outcome, n in report.summary.overall.outcomes.items() if not Outcome(outcome).conclusive)
+    return doc.table("Inconclusive", lines[:_MOST_INCONCLUSIVE], *columns, selection=_sample, total=total)
 
 
 def _sample(line: SampleLine) -> Selection:

@@ -88,14 +88,15 @@ def all_reasons(report: Report) -> list[str]:
         f"{NOT_FINISHED}: {stopped}" if stopped and text.startswith(NOT_FINISHED) else text
         for text in report.decision.reasons
     ]
-    if report.failure_causes:
+    if report.summary.failure_causes:
         # The verdict knows only the kinds; here the codes and messages are known, too.
         named = f"{_KINDS}{causes_in_words(report)}"
         results = [named if reason.startswith(_KINDS) else reason for reason in results]
     if not why:
         return results
     # What failed is then said in full.
-    results = [reason for reason in results if not (len(report.why_inconclusive) == 1 and reason.startswith(_KINDS))]
+    if len(report.summary.why_inconclusive) == 1:
+        results = [reason for reason in results if not reason.startswith(_KINDS)]
     at = len(results)
     if report.decision.verdict is Verdict.INVALID:
         at = 1 + next((n for n, text in enumerate(results) if not text.startswith("suspect: ")), 0)
@@ -111,7 +112,7 @@ def commonest_failure(report: Report) -> str:
     )
     planned = max(overall.n_planned, report.n_samples)
     allowed = report.header.description.limits.max_inconclusive
-    causes = Counter(report.why_inconclusive)
+    causes = Counter(report.summary.why_inconclusive)
     if overall.count("outcomes.excluded") and report.summary.judge is not None:
         from steelyard.analysis.judge.reasons import ONLY_SCORES
 
@@ -132,7 +133,7 @@ def commonest_failure(report: Report) -> str:
 
 def causes_in_words(report: Report) -> str:
     """`MODEL_FAILURE: model 'm' not found (12), http_500 out of memory (2)`: why calls failed, with counts."""
-    return fmt.causes({str(cause): cause.count for cause in report.failure_causes})
+    return fmt.causes({str(cause): cause.count for cause in report.summary.failure_causes})
 
 
 def badness(detail: SampleDetail) -> int:

@@ -28,6 +28,15 @@ def tally(codes: Array, n: int) -> Array:
     return result
 
 
+def lowest(values: Array, most: int) -> Array:
+    """The places of at most so many of the lowest values, lowest first, of equal ones the first; NaN is left out."""
+    rows = np.flatnonzero(~np.isnan(values))
+    if len(rows) > most:
+        rows = rows[values[rows] <= np.partition(values[rows], most - 1)[most - 1]]
+    result: Array = rows[np.argsort(values[rows], kind="stable")][:most]
+    return result
+
+
 def add_at(sums: Array, where: Array, amounts: Array | None = None) -> None:
     """Add amounts (1 each unless given) to the sums at the given places, of which some occur several times."""
     if not len(where):

@@ -388,16 +388,21 @@ class Store(Protocol):
         """Each case of a run once, in the order of their ids."""
         ...
 
-    def some_samples(
-        self, run_id: str, *, order: str, limit: int, descending: bool = False
-    ) -> list[tuple[Sample, Case]]:
-        """A few samples ordered by `score` or `latency`, those without one left out; or the first that are
-        `inconclusive`."""
+    def samples_at(self, run_id: str, positions: Sequence[int]) -> list[tuple[Sample, Case]]:
+        """The samples at some positions of the plan, in the order asked for."""
+        ...
+
+    def positions(self, run_id: str, n: int) -> np.ndarray:
+        """The positions in the plan of a run's n samples, in the order of `columns`."""
         ...
 
     def failures(self, run_id: str) -> list[tuple[str, str, int]]:
         """Every kind and message of a failed call of the system under test, with how many samples have it, in the order
         of the plan."""
+        ...
+
+    def scorer_errors(self, run_id: str) -> list[tuple[str, int]]:
+        """Every message of a scorer that broke, with how many samples have it, in the order of the plan."""
         ...
 
     def page(self, run_id: str, selection: Selection | None = None, **place: Any) -> Page:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from steelyard.errors import RunNotFound, RunTaken, StoreError, UsageError
-from steelyard.records import Item, PastRun, RunHeader, RunState, Sample, TargetFacts
+from steelyard.records import SCORER_ERROR, Item, Outcome, PastRun, RunHeader, RunState, Sample, TargetFacts
 from steelyard.store import (
     alert_log,
     answer_digests,
@@ -58,7 +58,7 @@ from steelyard.store.people import PeopleTables
 from steelyard.store.postgres import PostgresDatabase
 from steelyard.store.run_rows import RUN_COLUMNS, find_run, list_runs, numbers_of, run_by_id, run_not_found, run_row
 from steelyard.store.sample_writing import describe_key, keep_rescored, keep_samples, results_by_key
-from steelyard.store.samples import INCONCLUSIVE, cases_after, findings_of, page_after, pages_of, samples_at, timed
+from steelyard.store.samples import cases_after, findings_of, page_after, pages_of, samples_at
 from steelyard.store.schema import migrate
 from steelyard.store.score_layouts import Layouts
 from steelyard.store.selection import Selection
@@ -71,20 +71,16 @@ if TYPE_CHECKING:
 
 _OWNER = "UPDATE runs SET owner_token = ?, beats = beats + 1, seen_at = {now} WHERE id = ?"
 UPDATE_RUN = f"UPDATE runs SET {', '.join(f'{name} = ?' for name in RUN_COLUMNS)}, median_latency = ? WHERE number = ?"  # noqa: S608
-_SOME = {
-    "score": "SELECT seq FROM samples WHERE run = ? AND score IS NOT NULL ORDER BY score {way}, seq LIMIT ?",
-    "latency": f"""
-SELECT s.seq FROM samples s JOIN calls a ON a.run = s.call_run AND a.seq = s.seq
-WHERE s.run = ? AND {timed("a.latency", "a.failure_kind")} > 0 ORDER BY a.latency {{way}}, s.seq LIMIT ?""",  # noqa: S608 - our own words
-    # That it is not scored is said as the index says it, which is used for nothing else.
-    "inconclusive": f"""
-SELECT seq FROM samples WHERE run = ? AND outcome <> 'scored' AND outcome IN {INCONCLUSIVE} ORDER BY seq LIMIT ?""",  # noqa: S608 - our own words
-}
 _FAILURES = """
 SELECT a.failure_kind, a.failure_message, count(*), min(s.seq)
 FROM samples s JOIN calls a ON a.run = s.call_run AND a.seq = s.seq
 WHERE s.run = ? AND a.failure_kind IS NOT NULL GROUP BY a.failure_kind, a.failure_message ORDER BY min(s.seq)
 """
+_SCORER_ERRORS = f"""
+SELECT f.evidence, count(*), min(s.seq) FROM findings f JOIN samples s ON s.run = f.run AND s.seq = f.seq
+WHERE f.run = ? AND f.code = '{SCORER_ERROR}' AND s.outcome = '{Outcome.JUDGE_FAILED.value}'
+GROUP BY f.evidence ORDER BY min(s.seq)
+"""  # noqa: S608 - our own words
 # From when each call was sent: what waited for its turn under an open load says nothing about the target.
 # A run whose calls timed out says nothing of how fast the target is: the next one would look far too fast.
 _LATENCIES = """
@@ -392,20 +388,18 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
         run = self._read(self._number, run_id)
         return (case_from(content) for page in self._pages(cases_after, run, None) for content in page)
 
-    @_outlasting
-    def some_samples(
-        self, run_id: str, *, order: str, limit: int, descending: bool = False
-    ) -> list[tuple[Sample, Case]]:
-        sql = _SOME[order].format(way="DESC" if descending else "ASC")
-        with self.database.reading() as session:
-            run = self._number(session, run_id)
-            result = session.execute(sql, (run, limit))
-            return samples_at(session, run, [row[0] for row in result])
+    def samples_at(self, run_id: str, positions: Sequence[int]) -> list[tuple[Sample, Case]]:
+        return self._read(lambda session: samples_at(session, self._number(session, run_id), positions))
 
     def failures(self, run_id: str) -> list[tuple[str, str, int]]:
         with self.database.reading() as session:
             rows = session.execute(_FAILURES, (self._number(session, run_id),))
             return [(from_stored(kind), from_stored(message or ""), int(count)) for kind, message, count, _ in rows]
+
+    def scorer_errors(self, run_id: str) -> list[tuple[str, int]]:
+        with self.database.reading() as session:
+            rows = session.execute(_SCORER_ERRORS, (self._number(session, run_id),))
+            return [(from_stored(message or ""), int(count)) for message, count, _ in rows]
 
     def excerpts(self, run_id: str, positions: Sequence[int], *, most: int) -> dict[int, Excerpt]:
         """By place in the plan, samples with at most so many characters of their answers; what is not there is left

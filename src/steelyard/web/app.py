@@ -83,7 +83,8 @@ def visit_of(site: Site, item: Resource | Action | File, request: Request) -> Vi
     query = item.query.model_validate(dict(request.query_params)) if isinstance(item, Resource) else None
     path = {name: str(value) for name, value in request.path_params.items()}
     person = unquote(request.cookies.get(PERSON, ""))
-    return Visit(site, path, query, request.state.role, person)
+    of_page = not request.url.path.startswith("/api/")
+    return Visit(site, path, query, request.state.role, person, of_page)
 
 
 async def _answered(item: Resource | Action | File, request: Request, make: Callable[[], Any]) -> Any:

@@ -1,6 +1,7 @@
-"""Figures for pages, computed in a process of their own and kept: a page never waits long for them.
+"""Figures for pages, computed in a separate process and kept: a page never waits long for them.
 
-Summing up a million samples takes seconds of CPU. In the process that serves, every other page would wait for it.
+Summing up a million samples takes seconds of CPU. In the process that serves, every other page would wait for it. What
+a store has already, the figures of a run that has ended, is read in the process that serves.
 """
 
 from __future__ import annotations
@@ -11,9 +12,12 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import SteelyardError
+
+if TYPE_CHECKING:
+    from steelyard.store.sql import SqlStore
 
 WAIT = 0.1
 """Seconds that a page waits for figures before it shows that they are being computed."""
@@ -45,10 +49,7 @@ class FigureJobs:
             future = self._results.get(key)
             if future is None or _is_broken(future):
                 future = self._submit(job, given)
-                self._results[key] = future
-            self._results.move_to_end(key)
-            while len(self._results) > _MOST_RESULTS:
-                self._results.popitem(last=False)
+            self._keep(key, future)
         try:
             return future.result(timeout)
         except TimeoutError:
@@ -58,6 +59,24 @@ class FigureJobs:
             if again:
                 return self.ask(job, *given, state=state, timeout=timeout, again=False)
             raise
+
+    def read(self, job: Job, store: SqlStore, *given: Any, state: object) -> dict[str, Any]:
+        """What a job that is quick gives, from the store at once."""
+        key = (job.__module__, job.__qualname__, given, state)
+        with self._lock:
+            future = self._results.get(key)
+        if future is None or not future.done() or future.exception() is not None:
+            future = Future()
+            future.set_result(job(store, *given))
+            with self._lock:
+                self._keep(key, future)
+        return future.result()
+
+    def _keep(self, key: tuple[Any, ...], future: Future[dict[str, Any]]) -> None:
+        self._results[key] = future
+        self._results.move_to_end(key)
+        while len(self._results) > _MOST_RESULTS:
+            self._results.popitem(last=False)
 
     def _submit(self, job: Job, given: tuple[Any, ...]) -> Future[dict[str, Any]]:
         if self._executor is None:

@@ -46,7 +46,7 @@ def show_history(visit: Visit) -> Mapping[str, Any]:
     state = (tuple((header.id, header.state.value) for header in newest), *store.listing.figures_state(suite))
     about = f"The history of {suite} is being computed"
     result = visit.figures(history_figures, suite, query.last, query.by, query.metric, about=about, state=hash(state))
-    visit.site.keep_media(result["charts"])
+    visit.site.keep_charts(result["charts"])
     return {
         "history": result["history"],
         "_suite": suite,

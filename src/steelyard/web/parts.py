@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import re
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -16,6 +16,7 @@ from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.charts.base import Chart, can_draw, to_svg
 from steelyard.report.render.html import BlockWriter, tag
+from steelyard.store.sql import SqlStore
 from steelyard.web.site import File, NotThere, Query, Visit
 
 _FEW_ROWS, _MOST_FOLDS = 10, 6
@@ -24,6 +25,8 @@ _A_PART = 70_000
 """Bytes of blocks after which a page ends: the rest is fetched when it comes into sight."""
 _TALL = 500.0
 """Pixels; a chart that is taller is folded."""
+_LONGEST_DRAWING = 60.0
+"""Seconds that a browser waits for a chart, while figures of other pages are being computed."""
 
 
 class PartQuery(Query):
@@ -32,9 +35,9 @@ class PartQuery(Query):
     part: int = Field(default=1, ge=1)
 
 
-def in_parts(writer: BlockWriter) -> tuple[list[str], dict[str, str]]:
+def in_parts(writer: BlockWriter) -> tuple[list[str], dict[str, Chart]]:
     """The blocks of a document as pages that are quick to load, and its charts by name."""
-    charts: dict[str, str] = {}
+    charts: dict[str, Chart] = {}
     parts = [""]
     for short, some in groupby(_cut(writer.document.blocks, charts), lambda block: getattr(block, "short", False)):
         for piece in [list(some)] if short else [[block] for block in some]:
@@ -45,7 +48,7 @@ def in_parts(writer: BlockWriter) -> tuple[list[str], dict[str, str]]:
     return parts, charts
 
 
-def _cut(blocks: Iterable[doc.Block], charts: dict[str, str]) -> Iterator[doc.Block]:
+def _cut(blocks: Iterable[doc.Block], charts: dict[str, Chart]) -> Iterator[doc.Block]:
     """The blocks without what has a page of its own: samples, rows of long tables, and charts, which `charts` gets."""
     n_folds = 0
     for block in blocks:
@@ -68,14 +71,12 @@ def _section(section: doc.Section, blocks: list[doc.Block]) -> doc.Section:
     return replace(section, blocks=blocks, short=section.short or all(isinstance(item, doc.Drawing) for item in blocks))
 
 
-def _picture(chart: Chart, charts: dict[str, str]) -> doc.Block:
-    svg = to_svg(chart)
-    name = hashlib.blake2b(svg.encode(), digest_size=12).hexdigest()
-    charts[name] = svg
-    width, height = (float(re.findall(rf'{side}="([\d.]+)"', svg)[0]) for side in ("width", "height"))
-    image = tag("img", src=f"/charts/{name}", alt=chart.about, loading="lazy", width=round(width), height=round(height))
-    drawing = doc.Drawing(str(image), "")
-    return doc.Fold(f"Chart: {chart.title}", [drawing]) if height > _TALL else drawing
+def _picture(chart: Chart, charts: dict[str, Chart]) -> doc.Block:
+    """The chart as a picture that the browser asks for, and that is drawn then."""
+    name = hashlib.blake2b(json.dumps(chart.spec, sort_keys=True).encode(), digest_size=12).hexdigest()
+    charts[name] = chart
+    drawing = doc.Drawing(str(tag("img", src=f"/charts/{name}", alt=chart.about, loading="lazy")), "")
+    return doc.Fold(f"Chart: {chart.title}", [drawing]) if chart.height > _TALL else drawing
 
 
 def part_of(visit: Visit, parts: Sequence[str]) -> dict[str, Any]:
@@ -89,7 +90,15 @@ def part_of(visit: Visit, parts: Sequence[str]) -> dict[str, Any]:
 
 def show_chart(visit: Visit) -> tuple[bytes, str]:
     """A chart of a page that was shown."""
-    return visit.site.media(visit.path["chart"]).encode(), "image/svg+xml"
+    spec = json.dumps(visit.site.chart(visit.path["chart"]).spec)
+    drawn = visit.site.figures.ask(_draw, spec, state=None, timeout=_LONGEST_DRAWING)
+    if drawn is None:
+        raise NotThere("drawing this chart takes too long: load its page again")
+    return drawn["svg"].encode(), "image/svg+xml"
+
+
+def _draw(_: SqlStore, spec: str) -> dict[str, Any]:
+    return {"svg": to_svg(Chart("", "", json.loads(spec), ""))}
 
 
 FILES: tuple[File, ...] = (File("/charts/{chart}", show_chart),)

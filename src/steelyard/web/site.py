@@ -16,12 +16,13 @@ from steelyard.frozen import frozen
 from steelyard.store.selection import OfRun, Selection
 
 if TYPE_CHECKING:
+    from steelyard.report.charts.base import Chart
     from steelyard.store.sql import SqlStore
     from steelyard.web.figures import FigureJobs, Job
 
 
-_MOST_MEDIA = 300
-"""Drawings of some 50 kB each."""
+_MOST_CHARTS = 300
+"""Charts of some 50 kB each."""
 
 
 class Working(Exception):
@@ -61,21 +62,21 @@ class Site:
         self.settings = settings
         self.csrf = secrets.token_urlsafe(32)
         """What every write must carry: a page of this app knows it, a page of somebody else does not."""
-        self._media: OrderedDict[str, str] = OrderedDict()
+        self._charts: OrderedDict[str, Chart] = OrderedDict()
 
-    def keep_media(self, media: Mapping[str, str]) -> None:
-        """Drawings of a page, by names that tell their content: the page fetches each by itself."""
-        for name, content in media.items():
-            self._media[name] = content
-            self._media.move_to_end(name)
-        while len(self._media) > _MOST_MEDIA:
-            self._media.popitem(last=False)
+    def keep_charts(self, charts: Mapping[str, Chart]) -> None:
+        """Charts of a page, by names that tell their content: the page fetches each by itself, and it is drawn then."""
+        for name, chart in charts.items():
+            self._charts[name] = chart
+            self._charts.move_to_end(name)
+        while len(self._charts) > _MOST_CHARTS:
+            self._charts.popitem(last=False)
 
-    def media(self, name: str) -> str:
-        """A drawing of a page that was shown; NotThere when that is long ago."""
-        if (content := self._media.get(name)) is None:
-            raise NotThere("this drawing is no longer there: load its page again")
-        return content
+    def chart(self, name: str) -> Chart:
+        """A chart of a page that was shown; NotThere when that is long ago."""
+        if (chart := self._charts.get(name)) is None:
+            raise NotThere("this chart is no longer there: load its page again")
+        return chart
 
 
 class Query(BaseModel):
@@ -95,6 +96,8 @@ class Visit:
     role: Role = Role.OWNER
     person: str = ""
     """Who labels, by the name that was given."""
+    of_page: bool = False
+    """Whether a page is made; False for JSON."""
 
     @property
     def store(self) -> SqlStore:

@@ -37,6 +37,8 @@ MUTED: Final = "#52606D"
 BLACK: Final = "#000000"
 WHITE: Final = "#FFFFFF"
 
+_USUAL_HEIGHT: Final = 200
+"""Pixels of a chart that does not set its height."""
 _CONFIG: Final = {
     # A chart is one picture with one description; every mark with its own would be read out one by one.
     "aria": False,
@@ -70,10 +72,22 @@ class Chart:
     about: str
     """What it shows, in words: for those who cannot see it."""
 
+    @property
+    def height(self) -> float:
+        """About how high its picture is, in pixels, without title and axes."""
+        height = self.spec.get("height", _USUAL_HEIGHT)
+        return height["step"] * _n_rows(self.spec) if isinstance(height, dict) else float(height)
+
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         """The picture for a notebook; where nothing can draw it, the data, which some notebooks draw themselves."""
         drawn = {"image/svg+xml": to_svg(self)} if can_draw() else {_MIME: self.spec}
         return {"text/plain": f"{self.title}: {self.about}", **drawn}
+
+
+def _n_rows(spec: Mapping[str, Any]) -> int:
+    """How many rows the vertical axis of a chart, or of any of its layers, has."""
+    own = len(spec.get("encoding", {}).get("y", {}).get("sort") or ())
+    return max([own, *map(_n_rows, spec.get("layer", ()))])
 
 
 class Cell(Protocol):
