@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.github_job import GithubJob
 from steelyard.cli.options import FILE, refuse_quiet_and_verbose
 from steelyard.cli.output import print_json, print_on_one_screen, print_verdict, write_document
+from steelyard.commands.github_job import GithubJob
 from steelyard.commands.run import alerts_before_run, asked_for, evaluate
 from steelyard.commands.run import run_command as run
 from steelyard.errors import Problem, SteelyardError, UsageError
