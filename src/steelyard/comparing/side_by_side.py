@@ -11,13 +11,12 @@ from steelyard.analysis.findings import top_confusions
 from steelyard.comparing.model import Unpaired
 from steelyard.metrics.registry import metric
 from steelyard.metrics.table import cut
-from steelyard.pairing.corrected import apart
 from steelyard.pairing.model import MetricChange
 from steelyard.pairing.runs import ComparedRun
 from steelyard.records import Outcome
 from steelyard.stats import groups as clusters
 from steelyard.stats.arrays import Array
-from steelyard.stats.intervals import SHARES, Estimate, Scale
+from steelyard.stats.intervals import SHARES, Estimate, Scale, independent_difference
 from steelyard.store.contents import Confused, confusion_digest
 from steelyard.suite.case import NONE
 
@@ -46,7 +45,7 @@ def side_by_side(a: ComparedRun, b: ComparedRun) -> Unpaired:
         before, after = (side[name].estimate if name in side else Estimate(None, 0) for side in sides)
         if before.value or after.value or (group != "findings" and before.n + after.n):
             unit = "share" if scale == SHARES else "points"
-            difference, better_when = apart(before, after), metric(of).better_in(a.suite)
+            difference, better_when = independent_difference(before, after), metric(of).better_in(a.suite)
             results.append(
                 MetricChange(name, group, unit, better_when, before, after, difference, test="unpaired", scale=scale)
             )

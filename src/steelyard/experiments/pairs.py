@@ -1,4 +1,4 @@
-"""What two arms came to on the same cases: one pair of means a case, in the order in which the cases were drawn."""
+"""What two arms came to on the same cases: one pair of means per case, in the order in which the cases were drawn."""
 
 from __future__ import annotations
 
