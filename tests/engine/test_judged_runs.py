@@ -222,7 +222,7 @@ def test_names_come_back_neither_with_the_answer_nor_with_the_judge(store, tmp_p
 _RUN = """
 import sys
 from steelyard.runner import run as scoring
-from steelyard.engine.plan import RunOptions
+from steelyard.engine.run_options import RunOptions
 from steelyard.store.sql import open_store
 from steelyard.loading.load import load_suite
 path, url, *resume = sys.argv[1:]
