@@ -10,7 +10,7 @@ import resource
 import sys
 import time
 
-from steelyard.engine.plan import RunOptions
+from steelyard.engine.run_options import RunOptions
 from steelyard.loading.load import load_suite
 from steelyard.runner import run
 from steelyard.store.sql import open_store

@@ -58,11 +58,11 @@ def snapshots(folder: Path) -> dict[str, float]:
         write_snapshot(folder / f"{seed}.json", seed)
     from rich.console import Console
 
-    from steelyard.analysis.compare.compare import compare
-    from steelyard.analysis.compare.pairing import read_run
+    from steelyard.comparing.compare import compare
+    from steelyard.comparing.report import document
     from steelyard.exchange.imports import import_foreign
     from steelyard.loading.load import load_suite
-    from steelyard.report.compare.blocks import document
+    from steelyard.pairing.runs import read_run
     from steelyard.report.render.terminal import print_document
     from steelyard.store.sql import open_store
 

@@ -120,21 +120,18 @@ def _cpu() -> float:
 
 def decide(folder: Path) -> dict[str, Any]:
     """What it takes to compare two runs, to say why the number moved, to hold gates against B, and to print it all."""
-    from contextlib import ExitStack
-
     from rich.console import Console
 
     from steelyard.analysis.summary import summarise_stored
-    from steelyard.cli.attribution_options import AttributionOptions
+    from steelyard.comparing.operations import traced
+    from steelyard.comparing.report import document
     from steelyard.decide.verdict import decide as decided
-    from steelyard.report.compare.blocks import document
     from steelyard.report.render.terminal import print_document
     from steelyard.store.sql import open_store
 
     began, clock = time.perf_counter(), _Clock()
     store = open_store(str(folder / "runs.db"))
-    with ExitStack() as closing:
-        comparison = AttributionOptions().compared((store, "a"), (store, "b"), None, closing, allow_mismatch=False)
+    comparison = traced((store, "a"), (store, "b"), allow_mismatch=False)[0]
     clock.note("compare and attribute")
     print_document(document(comparison), Console(file=StringIO(), width=80))
     clock.note("print")

@@ -13,7 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 from bench.server import Behaviour, endpoint
-from steelyard.engine.plan import RunOptions
+from steelyard.engine.run_options import RunOptions
 from steelyard.loading.load import load_suite
 from steelyard.runner import run
 from steelyard.store.sql import open_store

@@ -32,7 +32,7 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
-_SLOWEST_FIRST = ("cli", "suites", "trust", "store", "engine", "docs", "report")
+_SLOWEST_FIRST = ("cli", "comparing", "suites", "trust", "store", "engine", "docs", "report")
 """Folders whose files take long: begun last, they would leave all workers but one without work at the end."""
 
 

@@ -10,7 +10,18 @@ from parts.looped import for_every
 
 SOURCE = Path(steelyard.__file__).parent
 # Modules of the root that every package may import.
-COMMON = {"redact", "errors", "failures", "frozen", "plugins", "records", "wording", "__version__"}
+COMMON = {
+    "errors",
+    "failures",
+    "frozen",
+    "plugins",
+    "records",
+    "redact",
+    "suite_code",
+    "user_code",
+    "wording",
+    "__version__",
+}
 # Modules that suites may import besides `steelyard` itself.
 PUBLIC = {"steelyard.spans"}
 # From the bottom up: a package imports only packages that stand before it, so there is no cycle between packages.
@@ -25,9 +36,9 @@ KERNEL = [
     "loading",
     "engine",
     "analysis",
+    "pairing",
     "decide",
     "report",
-    "cluster",
     "runner",
     "results",
     "cli",
@@ -36,23 +47,27 @@ KERNEL = [
 FEATURES = {
     "alerts": set(),
     "auditing": set(),
+    "cluster": set(),
     "comparing": set(),
     "exchange": {"tables"},  # `export` writes tables
-    "experiments": set(),
+    "experiments": {"comparing"},  # the difference between two arms
+    "gating": {"comparing"},  # `gate --against`
     "judge_checks": {"auditing"},  # whether the prompt shows labels
     "people": {"judge_checks", "truth"},  # the card of a judge; edits that labels lead to
     "run_history": set(),
     "tables": set(),
     "testing": {"api"},
     "truth": {"auditing"},  # the probes that lint uses
-    "web": {"people", "run_history", "truth"},
+    "web": {"comparing", "people", "run_history", "truth"},
 }
 # The commands that no feature owns may import all of them.
 FEATURES["commands"] = set(FEATURES) - {"testing"}
 # What the modules of the root import besides COMMON.
 ROOT = {
-    "__init__": {"analysis", "api", "auditing", "comparing", "experiments", "judge_checks", "judging", "loading"}
-    | {"metrics", "results", "run_history", "scoring", "stats", "store", "suite", "targets", "testing"},
+    "__init__": {
+        *("analysis", "api", "auditing", "comparing", "experiments", "gating", "judge_checks", "judging", "loading"),
+        *("metrics", "results", "run_history", "scoring", "stats", "store", "suite", "targets", "testing"),
+    },
     "__main__": {"cli"},
     "api": {"engine", "exchange", "loading", "report", "results", "runner", "scoring", "store", "suite"},
     "errors": set(),

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from steelyard.errors import MissingExtra, NotPassed, Problem, SteelyardError, SuiteError, TargetFailure, UsageError
     from steelyard.experiments.assignment import Experiment, arm_of, assign, is_exposed
     from steelyard.failures import FailureCause, failure_causes
+    from steelyard.gating.operations import gate
     from steelyard.judge_checks.operations import judge_check
     from steelyard.judging.complaints import Checked
     from steelyard.judging.evidence import quoted
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from steelyard.metrics.figures import Figures
     from steelyard.metrics.own import Samples, metric
     from steelyard.records import Check, CheckState, Claim, Finding, Mark, RunHeader, Sample
-    from steelyard.results.gates import gate
     from steelyard.results.operations import rescore
     from steelyard.results.run import Run, load_run, runs
     from steelyard.results.shown import Shown, ShownResult
@@ -110,7 +110,7 @@ _HOMES = {
     "ShownResult": "steelyard.results.shown",
     "compare": "steelyard.comparing.operations",
     "rescore": "steelyard.results.operations",
-    "gate": "steelyard.results.gates",
+    "gate": "steelyard.gating.operations",
     "judge_check": "steelyard.judge_checks.operations",
     "audit": "steelyard.auditing.operations",
     "history": "steelyard.run_history.operations",

@@ -96,7 +96,7 @@ def run_suite(
     process's own. `show_progress` tells on standard error what is done. `options` are those of `RunOptions` (repeats,
     concurrency, ...).
     """
-    from steelyard.engine.plan import run_options
+    from steelyard.engine.run_options import run_options
     from steelyard.engine.writer import progress_of
     from steelyard.runner.run import run
     from steelyard.store.sql import open_store

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from steelyard.analysis.model import ReusedAnswers
 
 NOT_AVAILABLE = "n/a"
+HEADLINE_METRICS = {"pass_rate": "pass rate", "average": "average score"}
+"""What the metrics that decide are called in sentences."""
 SHARES = ("share", "score")
 _POINTS = ("points", "kappa", "alpha", "size")
 """Units of figures about a judge and its dimensions: plain numbers with two decimals."""
@@ -60,6 +62,14 @@ def threshold(fraction: float) -> str:
 def points(fraction: float, digits: int = 1) -> str:
     """A difference of two fractions as percentage points: `+3.8 points`."""
     return f"{percentage(fraction, digits):+.{digits}f} points"
+
+
+def signed_points(share: float | None) -> str:
+    """A share as points with its sign: `+1.4`; `0.0` for nothing."""
+    if share is None:
+        return NOT_AVAILABLE
+    rounded = percentage(share)
+    return f"{rounded:+.1f}" if rounded else "0.0"
 
 
 def whole(value: float | None) -> str:

@@ -9,7 +9,7 @@ from steelyard.alerts.evaluate import readings_of
 from steelyard.alerts.evidence import AlertEvidence, State
 from steelyard.records import Load, RunFacts
 from steelyard.stats.intervals import Estimate
-from steelyard.store.logs import AlertRecord
+from steelyard.store.alert_log import AlertRecord
 
 LOAD = Load(8)
 

@@ -10,10 +10,10 @@ from parts.loopback import Loopback, chat_answer
 from parts.nightly import Nightly, settings, wrong
 from steelyard.alerts.evaluate import changes_of, readings_of
 from steelyard.alerts.evidence import AlertEvidence, State
-from steelyard.decide.baselines import set_baseline
-from steelyard.engine.plan import RunOptions, Selection
+from steelyard.engine.run_options import RunOptions, Selection
 from steelyard.loading.load import load_suite
 from steelyard.records import Verdict
+from steelyard.run_history.baselines import set_baseline
 from steelyard.store.sql import open_store
 
 PASS_RATE = "regression of the headline against earlier runs: pass_rate"

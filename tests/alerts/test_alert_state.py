@@ -5,7 +5,7 @@ import pytest
 from parts.alerts import reading
 from steelyard.alerts.evaluate import changes_of
 from steelyard.alerts.evidence import State, reading_from
-from steelyard.store.logs import AlertRecord
+from steelyard.store.alert_log import AlertRecord
 
 RULE = "regression of pass_rate against release"
 

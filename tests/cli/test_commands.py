@@ -213,7 +213,7 @@ def test_a_run_of_a_python_target_imports_nothing_that_it_does_not_need(tmp_path
         "except SystemExit as end: assert end.code == 0\n"
         "unneeded = ('aiohttp', 'difflib', 'getpass', 'httptools', 'jinja2', 'json_repair', 'numpy.ma', 'yarl',"
         " 'steelyard.targets.chat', 'steelyard.judging', 'steelyard.analysis.judge', 'steelyard.analysis.confidence',"
-        " 'steelyard.analysis.compare', 'steelyard.alerts', 'steelyard.auditing', 'steelyard.people',"
+        " 'steelyard.pairing', 'steelyard.comparing', 'steelyard.alerts', 'steelyard.auditing', 'steelyard.people',"
         " 'steelyard.scoring.checks')\n"
         "heavy = {*unneeded} & set(sys.modules)\n"
         "assert not heavy, heavy\n"

@@ -14,7 +14,7 @@ import zstandard
 
 from parts.command import steelyard
 from parts.small_suite import write_suite
-from steelyard.store.snapshot import ContentDigest
+from steelyard.store.snapshot_format import ContentDigest
 from steelyard.suite.streams import Damaged, open_bytes
 
 LONG = "x" * 300

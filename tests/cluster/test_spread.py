@@ -17,7 +17,8 @@ from parts.small_suite import http_target, write_suite
 from steelyard.api import run_suite
 from steelyard.cluster import on_ray
 from steelyard.cluster.worker import Ask, LeaseItem, Scored, Setup, Worker, WorkerAnswer
-from steelyard.engine.plan import Plan, Selection
+from steelyard.engine.plan import Plan
+from steelyard.engine.run_options import Selection
 from steelyard.errors import MissingExtra, TargetFailure, UsageError
 from steelyard.loading.load import load_suite
 from steelyard.records import Outcome

@@ -10,10 +10,10 @@ import pytest
 from parts.columns import Made, suite
 from parts.compared import ONE_AB, compared
 from parts.looped import for_every
-from steelyard.analysis.compare.against import Against
 from steelyard.decide.relative_gates import relative_results, results_data, results_from
 from steelyard.decide.verdict import decide
 from steelyard.metrics.expressions import parse_gate
+from steelyard.pairing.against import Against
 from steelyard.records import Load, RunState, Verdict
 from steelyard.suite.models import SuiteModel
 

@@ -8,7 +8,7 @@ import pytest
 
 from parts import running as weighing
 from steelyard.decide.baselines import Reference, stored_results
-from steelyard.engine.plan import RunOptions
+from steelyard.engine.run_options import RunOptions
 from steelyard.loading.load import load_suite
 from steelyard.records import Verdict
 from steelyard.store.sql import open_store

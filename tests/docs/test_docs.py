@@ -10,25 +10,25 @@ import click
 
 from parts.looped import for_every
 from steelyard import plugins
-from steelyard.analysis.compare.model import Comparison
 from steelyard.auditing.audit import AuditResult, ProbeResult
 from steelyard.auditing.judge import InjectionResult
 from steelyard.cli import COMMANDS, LazyGroup
 from steelyard.cli import steelyard as group
+from steelyard.comparing.model import Comparison
 from steelyard.decide.gates import Decision, GateResult
 from steelyard.errors import SteelyardError
+from steelyard.gating.operations import GateCheck
 from steelyard.judge_checks.build import JudgeCard
 from steelyard.metrics.expressions import short_name
 from steelyard.metrics.reference import spelled
 from steelyard.metrics.registry import FAMILIES, gate_metrics, metrics
 from steelyard.records import Sample, Verdict
 from steelyard.report.verdicts import INTERRUPTED, exit_code
-from steelyard.results.gates import GateCheck
 from steelyard.run_history.history import History, HistoryRun, Trend
 from steelyard.stats.intervals import Estimate
 from steelyard.suite.cases import CasesFile
 from steelyard.suite.judge import JudgeModel, Rubric
-from steelyard.suite.mapping import CONVERSIONS, FIELDS, UNITS
+from steelyard.suite.mapping import CONVERSIONS, FIELDS
 from steelyard.suite.models import (
     AnswerShape,
     AuditLimits,
@@ -39,6 +39,7 @@ from steelyard.suite.models import (
     SuiteModel,
 )
 from steelyard.suite.redaction import RedactPart
+from steelyard.suite.units import UNITS
 from steelyard.suite.yaml import written_keys
 
 ROOT = Path(__file__).parents[2]

@@ -15,7 +15,7 @@ from parts.small_suite import http_target, write_suite
 from steelyard.engine import call as calling
 from steelyard.engine.call import Caller
 from steelyard.engine.limits import Pace
-from steelyard.engine.plan import RunOptions
+from steelyard.engine.run_options import RunOptions
 from steelyard.loading.load import load_suite
 from steelyard.records import Outcome, RunState, Verdict
 from steelyard.store.sql import open_store

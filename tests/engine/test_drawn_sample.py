@@ -8,7 +8,7 @@ import pytest
 
 from parts.command import invoke
 from parts.small_suite import write_suite
-from steelyard.engine.plan import draw
+from steelyard.engine.run_options import draw
 from steelyard.errors import UsageError
 from steelyard.records import DrawnSample
 from steelyard.suite.case import Case

@@ -10,7 +10,7 @@ from parts.judge_server import judge_server
 from parts.judged_suite import chat_judge, verdict, write_judged
 from parts.loopback import Loopback, error, json_answer
 from steelyard.auditing.audit import audit
-from steelyard.engine.plan import RunOptions
+from steelyard.engine.run_options import RunOptions
 from steelyard.errors import UsageError
 from steelyard.loading.load import load_suite
 from steelyard.records import Outcome, RunState, Verdict

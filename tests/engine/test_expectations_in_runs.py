@@ -7,7 +7,7 @@ import yaml
 
 from parts import running as run
 from parts.loopback import Loopback, error, json_answer, slow, text_answer
-from steelyard.engine.plan import RunOptions
+from steelyard.engine.run_options import RunOptions
 from steelyard.loading.load import load_suite
 from steelyard.records import Outcome
 

@@ -9,7 +9,7 @@ from parts.judged_suite import chat_judge, verdict, write_judged
 from parts.loopback import Loopback, chat_answer, error, free_port, json_answer
 from parts.running import run
 from parts.small_suite import http_target, write_suite
-from steelyard.engine.plan import RunOptions
+from steelyard.engine.run_options import RunOptions
 from steelyard.loading.load import load_suite
 from steelyard.records import Outcome, RunState, Verdict
 from steelyard.store.sql import open_store

@@ -10,7 +10,7 @@ from parts import running as run
 from parts.judge_server import judge_server
 from parts.judged_suite import chat_judge, verdict, write_judged
 from steelyard.engine.journal import Journal
-from steelyard.engine.plan import RunOptions
+from steelyard.engine.run_options import RunOptions
 from steelyard.errors import StoreError
 from steelyard.loading.load import load_suite
 from steelyard.records import CallResult, RunState

@@ -12,7 +12,7 @@ from parts.judge_server import judge_server, last_message
 from parts.judged_suite import chat_judge, verdict, write_judged
 from parts.loopback import error, slow
 from steelyard.analysis.stored import summary_of
-from steelyard.engine.plan import RunOptions
+from steelyard.engine.run_options import RunOptions
 from steelyard.errors import UsageError
 from steelyard.loading.chosen_judge import judged_as_then
 from steelyard.loading.load import load_suite, with_judge
@@ -222,7 +222,7 @@ def test_names_come_back_neither_with_the_answer_nor_with_the_judge(store, tmp_p
 _RUN = """
 import sys
 from steelyard.runner import run as scoring
-from steelyard.engine.plan import RunOptions
+from steelyard.engine.run_options import RunOptions
 from steelyard.store.sql import open_store
 from steelyard.loading.load import load_suite
 path, url, *resume = sys.argv[1:]

@@ -14,7 +14,7 @@ from parts.views import to_json
 from steelyard.analysis.latency import bottleneck
 from steelyard.analysis.stored import summary_of
 from steelyard.analysis.summary import summarise_stored
-from steelyard.engine.plan import RunOptions
+from steelyard.engine.run_options import RunOptions
 from steelyard.loading.load import load_suite
 from steelyard.records import Load, ScoringTime, TargetFacts, Verdict
 from steelyard.report.build import build_report

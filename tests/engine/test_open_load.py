@@ -12,7 +12,7 @@ from parts.looped import for_every
 from parts.small_suite import http_target, write_suite
 from steelyard.engine.limits import Closed, Pace
 from steelyard.engine.open_load import Schedule
-from steelyard.engine.plan import RunOptions
+from steelyard.engine.run_options import RunOptions
 from steelyard.errors import SuiteError, UsageError
 from steelyard.loading.load import load_suite
 from steelyard.records import Load

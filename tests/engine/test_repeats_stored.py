@@ -9,7 +9,7 @@ import yaml
 from parts.repeats import n_cases, of_check
 from parts.running import rescore, run
 from parts.views import to_json
-from steelyard.engine.plan import RunOptions
+from steelyard.engine.run_options import RunOptions
 from steelyard.loading.load import load_suite
 from steelyard.records import Item, Verdict
 from steelyard.report.build import build_report

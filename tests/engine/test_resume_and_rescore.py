@@ -15,7 +15,7 @@ from parts.photos import noise, photo_bytes
 from parts.small_suite import write_suite
 from steelyard.engine.journal import Journal
 from steelyard.engine.owner import _began
-from steelyard.engine.plan import RunOptions, Selection
+from steelyard.engine.run_options import RunOptions, Selection
 from steelyard.errors import UsageError
 from steelyard.loading.load import load_suite
 from steelyard.records import CallResult, Failure, Owner, RunState, Verdict

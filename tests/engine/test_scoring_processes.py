@@ -12,7 +12,7 @@ import pytest
 
 from parts import running as run
 from steelyard.engine import scoring_processes
-from steelyard.engine.plan import RunOptions
+from steelyard.engine.run_options import RunOptions
 from steelyard.engine.writer import Silent
 from steelyard.loading.load import load_suite
 from steelyard.runner import run as runner

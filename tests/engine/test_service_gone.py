@@ -17,8 +17,8 @@ from parts.loopback import Loopback, json_answer, text_answer
 from parts.small_suite import write_suite
 from steelyard.cli import steelyard as main
 from steelyard.engine.limits import Pace
-from steelyard.engine.plan import RunOptions
 from steelyard.engine.presence import Presence
+from steelyard.engine.run_options import RunOptions
 from steelyard.errors import UsageError
 from steelyard.loading.load import load_suite, with_target
 from steelyard.records import CallResult, Failure, RunState, Verdict

@@ -10,7 +10,7 @@ from parts.command import steelyard
 from parts.loopback import Loopback, json_answer
 from parts.small_suite import http_target, write_suite
 from steelyard.engine import engine as engine_run
-from steelyard.engine.plan import RunOptions
+from steelyard.engine.run_options import RunOptions
 from steelyard.loading.load import load_suite
 from steelyard.store.sql import open_store
 

@@ -8,7 +8,7 @@ import pytest
 from parts import running as run
 from parts.loopback import Loopback, chat_answer, cut_mid_body, error, garbage, json_answer, slow, throttle
 from parts.small_suite import http_target, write_suite
-from steelyard.engine.plan import RunOptions, Selection
+from steelyard.engine.run_options import RunOptions, Selection
 from steelyard.errors import StoreError, UsageError
 from steelyard.loading.load import load_suite
 from steelyard.records import Outcome, RunState, Verdict

@@ -12,12 +12,12 @@ from parts.columns import Made
 from parts.compared import arm_of_experiment, compared
 from parts.described import summarise
 from parts.looped import for_every
-from steelyard.analysis.compare.compare import compare
-from steelyard.analysis.compare.model import Comparison
-from steelyard.analysis.compare.pairing import ComparedRun
+from steelyard.comparing.compare import compare
+from steelyard.comparing.model import Comparison
 from steelyard.experiments.criteria import CriteriaDecision, ExperimentArm, rule
 from steelyard.experiments.decision import Decided
 from steelyard.experiments.factors import Changed, FactorChange, changed_factors, held_against
+from steelyard.pairing.runs import ComparedRun
 from steelyard.records import Load, RunFacts, Verdict
 from steelyard.report.verdicts import exit_code
 

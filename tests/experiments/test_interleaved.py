@@ -14,17 +14,20 @@ from parts import running as run
 from parts.loopback import Loopback, json_answer, text_answer
 from parts.small_suite import http_target, write_suite
 from parts.two_arms import bad, good
-from steelyard.analysis.compare.pairing import read_run
+from steelyard.engine import interleaved_plan
 from steelyard.engine import plan as drawn_plan
 from steelyard.engine.interleave import PairWatch
+from steelyard.engine.interleaved_plan import DrawnPlan, Turn, asks_until
 from steelyard.engine.owner import _began, myself
-from steelyard.engine.plan import DrawnPlan, Plan, RunOptions, Selection, Turn, asks_until
+from steelyard.engine.plan import Plan
+from steelyard.engine.run_options import RunOptions, Selection
 from steelyard.errors import RunTaken, UsageError
 from steelyard.experiments.decision import Decided
 from steelyard.experiments.offline import offline_report
 from steelyard.experiments.runner import metric_of, run_ab
 from steelyard.experiments.runs import Attempt, find_ab
 from steelyard.loading.load import load_suite, with_target
+from steelyard.pairing.runs import read_run
 from steelyard.records import AbPlan, Outcome, RunState, Verdict
 from steelyard.store.sql import open_store
 from steelyard.suite.case import Case
@@ -95,7 +98,7 @@ def test_a_part_of_the_cases_is_the_beginning_of_the_order(tmp_path):
 
 def test_cases_that_do_not_fit_into_memory_at_once_come_in_the_same_order(tmp_path, monkeypatch):
     whole = order_of(drawn(tmp_path))
-    monkeypatch.setattr(drawn_plan, "_AT_ONCE", 5)
+    monkeypatch.setattr(interleaved_plan, "_AT_ONCE", 5)
     monkeypatch.setattr(drawn_plan, "_CHUNK", 2)
     assert order_of(drawn(tmp_path)) == whole
 

@@ -11,14 +11,14 @@ from parts.headers import typed
 from parts.loopback import Loopback, json_answer, text_answer
 from parts.looped import for_every
 from parts.small_suite import http_target, write_suite
-from steelyard.analysis.compare.against import ArmPairs, quality_pairs
-from steelyard.analysis.compare.pairing import Rescored, read_run
-from steelyard.engine.plan import RunOptions
+from steelyard.engine.run_options import RunOptions
 from steelyard.experiments.decision import Decided, decided_by
 from steelyard.experiments.effects import Effect, PlannedTest, extra, quality
 from steelyard.experiments.offline import offline_report
+from steelyard.experiments.pairs import ArmPairs, quality_pairs
 from steelyard.experiments.runner import run_ab
 from steelyard.loading.load import load_suite, with_target
+from steelyard.pairing.runs import Rescored, read_run
 from steelyard.records import AbPlan, RunState, Verdict
 from steelyard.store.sql import open_store
 from steelyard.suite.case import drawn_place

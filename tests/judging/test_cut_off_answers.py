@@ -10,7 +10,7 @@ from parts.judged_suite import chat_judge, verdict, write_judged
 from parts.loopback import chat_answer
 from parts.small_judge import answer, judge
 from parts.small_suite import write_suite
-from steelyard.engine.plan import RunOptions
+from steelyard.engine.run_options import RunOptions
 from steelyard.judge_checks.build import build_card
 from steelyard.judging.parse import AnswerParser
 from steelyard.loading.load import load_suite

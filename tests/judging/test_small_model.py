@@ -12,7 +12,7 @@ import pytest
 from parts import running as run
 from parts.command import steelyard
 from parts.judged_suite import write_judged
-from steelyard.engine.plan import RunOptions
+from steelyard.engine.run_options import RunOptions
 from steelyard.loading.load import load_suite
 from steelyard.records import Mode, Outcome
 from steelyard.store.sql import open_store

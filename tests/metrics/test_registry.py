@@ -15,8 +15,7 @@ from parts.described import summarise_stored
 from parts.judged_store import put_judged
 from parts.mixed_run import put_mixed
 from parts.rich_run import put_rich
-from steelyard.analysis.compare.compare import compare
-from steelyard.analysis.compare.pairing import read_run
+from steelyard.comparing.compare import compare
 from steelyard.decide.gates import evaluate, evaluate_gates
 from steelyard.metrics.expression_checks import check_judge_threshold
 from steelyard.metrics.expressions import parse_judge_threshold
@@ -32,6 +31,7 @@ from steelyard.metrics.registry import (
     unregister,
 )
 from steelyard.metrics.samples import latency_quantile
+from steelyard.pairing.runs import read_run
 from steelyard.records import Verdict
 from steelyard.store.sql import open_store
 from steelyard.suite.models import SuiteModel

@@ -10,7 +10,7 @@ import numpy as np
 
 from parts.columns import Made, columns, suite
 from parts.headers import run_header
-from steelyard.analysis.compare.pairing import ComparedRun
+from steelyard.pairing.runs import ComparedRun
 from steelyard.records import AbPlan, ExperimentPlan, RunFacts, RunState
 from steelyard.store.contents import Contents, confusion_digest
 from steelyard.suite.case import Case, digest

@@ -8,8 +8,8 @@ from typing import Any
 from parts.columns import Made
 from parts.compared import compared
 from parts.reports import HOSTILE
-from steelyard.analysis.compare.compare import compare
-from steelyard.analysis.compare.model import Comparison
+from steelyard.comparing.compare import compare
+from steelyard.comparing.model import Comparison
 from steelyard.records import Verdict
 from steelyard.suite.case import Case
 

@@ -10,7 +10,7 @@ from parts import running as run
 from parts.small_suite import write_suite
 from steelyard.alerts.evaluate import readings_of
 from steelyard.alerts.evidence import AlertEvidence
-from steelyard.engine.plan import RunOptions
+from steelyard.engine.run_options import RunOptions
 from steelyard.loading.alerts import AlertSettings, WindowPart, settings_from
 from steelyard.loading.load import load_suite
 from steelyard.records import RunHeader

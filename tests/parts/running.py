@@ -1,6 +1,6 @@
 """Runs for tests that look at what is stored: the header and the ending alone, as `run` and `rescore` leave them."""
 
-from steelyard.engine.plan import RunOptions
+from steelyard.engine.run_options import RunOptions
 from steelyard.runner import run as runner
 
 

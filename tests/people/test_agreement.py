@@ -14,7 +14,8 @@ from steelyard.analysis.judge.corrected import labelled_rate, stratified_mean
 from steelyard.analysis.summary import summarise_stored
 from steelyard.api import run_suite
 from steelyard.loading.load import load_suite
-from steelyard.people.agreement import agreement_of, answers_agreement, f1, pair
+from steelyard.people.agreement import agreement_of, pair
+from steelyard.people.answer_agreement import answers_agreement, f1
 from steelyard.people.estimates import estimates_of, powered_mean
 from steelyard.people.labels import LabelTerms, Sheet, sheets
 from steelyard.people.report import estimates_document

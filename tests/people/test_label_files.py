@@ -9,7 +9,8 @@ from steelyard.api import run_suite
 from steelyard.errors import SuiteError, UsageError
 from steelyard.loading.load import load_suite
 from steelyard.people.desk import Desk, Draw, extend_plan
-from steelyard.people.files import export_labels, import_labels, people_names, pseudonyms
+from steelyard.people.files import export_labels, import_labels
+from steelyard.people.pseudonyms import people_names, pseudonyms
 from steelyard.store.people import LabelRecord, Queue
 from steelyard.store.sql import open_store
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parts.github_runner import OUTPUT, obeyed
-from steelyard.cli.github_job import GithubJob
 from steelyard.cli.safe_output import SafeOutput
+from steelyard.commands.github_job import GithubJob
 from steelyard.report.format import spelled_out
 from steelyard.report.render.github import (
     Annotation,

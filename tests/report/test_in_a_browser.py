@@ -11,9 +11,9 @@ from parts.histories import keep, made_run
 from parts.judged import health_of, judged_suite, scored
 from parts.photos import photo_bytes
 from parts.views import card_to_html, to_html
+from steelyard.comparing import report as blocks
 from steelyard.judge_checks.build import Example, JudgeCard, check_health
 from steelyard.report import wording
-from steelyard.report.compare import blocks
 from steelyard.report.render import html
 from steelyard.run_history import report as history
 from steelyard.run_history.history import HistoryOptions, read_history

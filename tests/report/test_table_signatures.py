@@ -12,12 +12,12 @@ import pytest
 from parts import comparisons, reports
 from parts.columns import Made
 from parts.compared import compared
-from steelyard.analysis.compare.compare import compare
-from steelyard.analysis.compare.model import MetricChange
 from steelyard.analysis.summary import _method
+from steelyard.comparing import report as compare_report
+from steelyard.comparing.change_texts import of_changes
+from steelyard.comparing.compare import compare
+from steelyard.pairing.model import MetricChange
 from steelyard.report import gates, groups
-from steelyard.report.compare import blocks as compare_report
-from steelyard.report.compare.changes import of_changes
 from steelyard.report.format import AND_BASELINES, OF_A_RUN
 from steelyard.stats.intervals import Estimate
 

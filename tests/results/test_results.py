@@ -15,7 +15,7 @@ from parts.command import invoke
 from parts.judged_suite import write_judged
 from parts.small_suite import write_suite
 from steelyard import NotPassed, UsageError
-from steelyard.engine.plan import Selection
+from steelyard.engine.run_options import Selection
 from steelyard.errors import RunNotFound
 
 WRONG = """

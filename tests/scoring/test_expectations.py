@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from parts.lengths import examples
 from parts.small_suite import load_written
-from steelyard.plugins import UserCodeError
 from steelyard.records import CheckState, Outcome
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.scoring.expectations import StatusCheck
 from steelyard.suite.case import MOST_SEARCHED, Case, Unsearchable, compile_place
+from steelyard.user_code import UserCodeError
 
 SCHEMA = """{type: object, required: [items], properties: {items: {type: array, items: {type: object}}}}"""
 SUITE = """

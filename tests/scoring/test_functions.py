@@ -13,10 +13,10 @@ import pytest
 from parts.command import invoke
 from steelyard import Finding, Reading, Suite, SuiteError, load_suite
 from steelyard.engine.scoring_setup import ScoringSetup
-from steelyard.plugins import source_digest
 from steelyard.records import Outcome, TargetFacts
 from steelyard.store.sql import open_store
 from steelyard.suite.signature import signature
+from steelyard.suite_code import source_digest
 
 
 def samples_of(tmp_path, score, ids=("c1", "c2"), **parts):

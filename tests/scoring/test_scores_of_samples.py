@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from steelyard.errors import SuiteError
-from steelyard.plugins import UserCodeError
 from steelyard.records import Finding, Mark, Outcome
 from steelyard.scoring.aliases import Alternatives
 from steelyard.scoring.base import Reading, Scorer
@@ -18,6 +17,7 @@ from steelyard.scoring.years import YearRange
 from steelyard.suite.case import Case
 from steelyard.suite.models import AnswerShape, Component, FindingKind, SuiteModel, TargetSpec, Threshold
 from steelyard.suite.values import Band
+from steelyard.user_code import UserCodeError
 
 SCHEMA = {
     "type": "object",

@@ -15,7 +15,7 @@ from parts.any_checks import any_checks, any_items
 from parts.lengths import examples
 from parts.stored import case, failed, header, sample
 from steelyard.records import CallResult, Check, CheckState, Claim, Item, Sample
-from steelyard.store import columns as columns_module
+from steelyard.store import packed_columns
 from steelyard.store.base import Checks, ClaimColumns, Store
 from steelyard.store.sql import SqlStore
 
@@ -134,7 +134,7 @@ def test_claims_checks_and_items_are_read_in_the_order_of_the_plan(
     third = with_all(3, 5, checks=CHECKS[::-1], claims=(), items=ITEMS[:1])
     store.add_samples("demo-1", [sample(CASES[1], 3), third], CASES)
     for page in (1, 2, 500):
-        monkeypatch.setattr(columns_module, "PAGE", page)
+        monkeypatch.setattr(packed_columns, "PAGE", page)
         checks = store.checks("demo-1")
         expected = [(0, CHECKS[:2]), (2, CHECKS[::-1]), (3, CHECKS[1:])]
         assert listed(checks) == [(place, one) for place, some in expected for one in some]

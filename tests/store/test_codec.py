@@ -15,19 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.records import Count, RawFloat, RunHeader, Signature, TargetFacts
-from steelyard.store.codec import (
-    columns_of,
-    decode,
-    encode,
-    from_row,
-    from_stored,
-    pack,
-    schemas_of,
-    to_json,
-    to_row,
-    to_stored,
-    unpack,
-)
+from steelyard.store.codec import columns_of, decode, encode, from_row, pack, to_row, unpack
+from steelyard.store.record_schema import schemas_of
+from steelyard.store.stored_text import from_stored, to_json, to_stored
 
 
 class Shade(StrEnum):

@@ -10,9 +10,9 @@ import pytest
 from parts.store_processes import StoreProcess, go_at_once, open_and_close, write_batches
 from parts.stored import case, header, sample
 from steelyard.records import Item, Sample
-from steelyard.store import columns as columns_module
+from steelyard.store import packed_columns
+from steelyard.store.alert_log import close_alert
 from steelyard.store.base import Store
-from steelyard.store.logs import close_alert
 from steelyard.store.schema import MIGRATIONS
 from steelyard.store.sql import SqlStore, open_store
 
@@ -91,7 +91,7 @@ def test_a_run_can_be_written_while_its_samples_are_read(store: Store) -> None:
 
 
 def test_a_sample_added_while_items_are_read_moves_no_position(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(columns_module, "PAGE", 1)
+    monkeypatch.setattr(packed_columns, "PAGE", 1)
     cases = [case(number) for number in range(4)]
 
     def with_item(number: int, position: int) -> Sample:

@@ -15,9 +15,11 @@ from parts.stored import case, header, keep_figures, sample
 from steelyard.errors import StoreError, UsageError
 from steelyard.records import CallResult, Owner, RunFacts, RunState, Signature
 from steelyard.store import copy as copy_module
+from steelyard.store.alert_log import SENT, Delivery
+from steelyard.store.baseline_log import BaselineEntry
 from steelyard.store.copy import NOT_COPIED, OF_A_RUN, REST, copy_store
 from steelyard.store.deletion import delete_runs, plan_deletion
-from steelyard.store.logs import SENT, BaselineEntry, Delivery, OnlineReading
+from steelyard.store.experiment_log import OnlineReading
 from steelyard.store.people import LabelRecord, Queue, QueuePlan
 from steelyard.store.snapshot import write_snapshot
 from steelyard.store.sql import SqlStore, open_store

@@ -17,10 +17,10 @@ from parts.stored import case, header, keep_figures, sample
 from steelyard.errors import RunNotFound
 from steelyard.records import CallResult, RunFacts, RunHeader, RunState, Signature
 from steelyard.store import deletion
+from steelyard.store.baseline_log import BaselineEntry
 from steelyard.store.copy import OF_A_RUN
 from steelyard.store.deletion import Deletion, plan_deletion, unfinished_deletions
 from steelyard.store.deletion import delete_runs as delete_planned
-from steelyard.store.logs import BaselineEntry
 from steelyard.store.people import LabelRecord, Queue, QueuePlan
 from steelyard.store.snapshot import write_snapshot
 from steelyard.store.sql import SqlStore, open_store

@@ -15,8 +15,8 @@ from parts.stored import case, header, sample
 from steelyard.errors import StoreError
 from steelyard.records import CallResult, Check, CheckState, Claim, Item, RunState, Signature, Verdict
 from steelyard.store.base import Store
+from steelyard.store.baseline_log import BaselineEntry
 from steelyard.store.codec import decode, encode
-from steelyard.store.logs import BaselineEntry
 from steelyard.store.sql import SqlStore, open_store
 
 CASES = [case(1), case(2, tags=())]

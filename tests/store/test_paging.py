@@ -13,7 +13,7 @@ from parts.stored import case, header, sample
 from steelyard.errors import UsageError
 from steelyard.metrics.table import Table
 from steelyard.records import CallResult, Outcome, RunState, Sample
-from steelyard.store import contents, paging, stored_paging
+from steelyard.store import paging, stored_columns, stored_paging
 from steelyard.store.selection import Selection
 from steelyard.store.sql import SqlStore
 
@@ -45,7 +45,7 @@ ORDERS = [(order, descending) for order in stored_paging.ORDERS for descending i
 @pytest.fixture(params=["arrays", "statements"])
 def mixed(store: SqlStore, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> SqlStore:
     if request.param == "arrays":
-        monkeypatch.setattr(contents, "LEAST", 1)
+        monkeypatch.setattr(stored_columns, "LEAST", 1)
     monkeypatch.setattr(paging, "TIME", 60.0)
     put_mixed(store, "mixed", 3)
     return store
@@ -226,7 +226,7 @@ def test_a_cursor_that_is_none_is_a_mistake(mixed: SqlStore) -> None:
 
 
 def test_places_that_the_plan_left_out_are_left_out(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contents, "LEAST", 1)
+    monkeypatch.setattr(stored_columns, "LEAST", 1)
     cases = [case(number) for number in range(3)]
     store.create_run(header())
     store.add_samples("demo-1", [sample(of, at) for of, at in zip(cases, (2, 5, 9), strict=True)], cases)

@@ -19,8 +19,9 @@ from parts.postgres import ForgetfulLine, OwnServer, PostgresPart
 from parts.small_suite import http_target, write_suite
 from parts.stored import case, header, sample
 from steelyard.records import RunState
+from steelyard.store.alert_log import SENT, Delivery
+from steelyard.store.baseline_log import BaselineEntry
 from steelyard.store.copy import copy_store
-from steelyard.store.logs import SENT, BaselineEntry, Delivery
 from steelyard.store.postgres import PostgresDatabase
 from steelyard.store.sql import SqlStore, open_store
 

@@ -31,9 +31,11 @@ from steelyard.records import (
     TargetFacts,
     Verdict,
 )
+from steelyard.store.alert_log import Delivery
 from steelyard.store.base import Store
-from steelyard.store.logs import BaselineEntry, Delivery, standing
-from steelyard.store.sql import SqlStore, new_run_id, open_store
+from steelyard.store.baseline_log import BaselineEntry, standing
+from steelyard.store.run_rows import new_run_id
+from steelyard.store.sql import SqlStore, open_store
 
 
 def test_a_header_comes_back_whole(store: Store) -> None:

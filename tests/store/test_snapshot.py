@@ -27,7 +27,8 @@ from steelyard.records import CallResult, Mark, RunState, Score
 from steelyard.store import samples as samples_module
 from steelyard.store import snapshot as snapshot_module
 from steelyard.store.base import Spending
-from steelyard.store.snapshot import VERSION, read_snapshot, snapshot_schema, write_snapshot
+from steelyard.store.snapshot import read_snapshot, write_snapshot
+from steelyard.store.snapshot_format import VERSION, snapshot_schema
 from steelyard.store.sql import SqlStore, open_store
 
 _numbers = count()

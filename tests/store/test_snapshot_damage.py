@@ -13,7 +13,8 @@ from parts.command import invoke
 from parts.judged_samples import ODD
 from parts.small_suite import write_suite
 from steelyard.errors import SnapshotError
-from steelyard.store.snapshot import VERSION, ContentDigest, read_snapshot
+from steelyard.store.snapshot import read_snapshot
+from steelyard.store.snapshot_format import VERSION, ContentDigest
 from steelyard.store.sql import SqlStore, open_store
 
 

@@ -10,11 +10,11 @@ import pytest
 from parts.command import invoke
 from parts.mixed_run import put_mixed
 from parts.stored import case, fill, header, sample
-from steelyard.analysis.compare.compare import compare
-from steelyard.analysis.compare.pairing import read_run
+from steelyard.comparing.compare import compare
 from steelyard.errors import StoreError
+from steelyard.pairing.runs import read_run
 from steelyard.records import RunState, Score
-from steelyard.store import contents
+from steelyard.store import stored_columns
 from steelyard.store.snapshot import write_snapshot
 from steelyard.store.sql import open_store
 
@@ -22,7 +22,7 @@ from steelyard.store.sql import open_store
 @pytest.fixture
 def large(monkeypatch):
     """Every run counts as large."""
-    monkeypatch.setattr(contents, "LEAST", 1)
+    monkeypatch.setattr(stored_columns, "LEAST", 1)
 
 
 def everything(store, name):
@@ -123,7 +123,7 @@ def test_what_is_kept_is_read_and_the_samples_are_not(store, large, monkeypatch)
         "sql.read_columns",
         "sql.read_checks",
         "contents.read_contents_columns",
-        "contents.read_answer_digests",
+        "answer_digests.read_answer_digests",
     ):
         monkeypatch.delattr(f"steelyard.store.{reader}")
     assert len(everything(store, "mixed-1")) > 0
@@ -172,15 +172,15 @@ def test_a_run_that_has_not_ended_keeps_none(store, large):
 
 
 def test_columns_of_a_version_that_nobody_knows_are_not_believed(store, large, monkeypatch):
-    monkeypatch.setattr(contents, "_VERSION", 99)
+    monkeypatch.setattr(stored_columns, "_VERSION", 99)
     put_mixed(store, "mixed-1", 1)
     assert rows(store) > 0
     monkeypatch.undo()
     for reader in (
-        contents.stored_columns,
-        contents.stored_checks,
-        contents.stored_contents,
-        contents.stored_digests,
+        stored_columns.stored_columns,
+        stored_columns.stored_checks,
+        stored_columns.stored_contents,
+        stored_columns.stored_digests,
     ):
         with store.database.reading() as session:
             assert reader(session, 1) is None
@@ -207,7 +207,7 @@ def test_a_run_ends_although_its_columns_cannot_be_kept(store, large, monkeypatc
     def refuse(*_):
         raise StoreError("the disk is full")
 
-    monkeypatch.setattr(contents, "keep", refuse)
+    monkeypatch.setattr(stored_columns, "keep", refuse)
     put_mixed(store, "mixed-1", 1)
     assert store.run("mixed-1").state == "ended"
     assert rows(store) == 0

@@ -13,7 +13,8 @@ from steelyard.loading.load import load_suite
 from steelyard.loading.suite import build_suite
 from steelyard.suite.cases import ListCases
 from steelyard.suite.draft import Draft
-from steelyard.suite.mapping import Unmappable, compile_mapping, convert, unit_factor
+from steelyard.suite.mapping import Unmappable, compile_mapping
+from steelyard.suite.units import convert, unit_factor
 from steelyard.suite.yaml import Located
 
 

@@ -15,9 +15,9 @@ from steelyard.loading.judge import response_schema
 from steelyard.loading.load import load_suite, with_judge, with_target
 from steelyard.records import Mode, TargetFacts
 from steelyard.suite.judge import Dimension, Evidence, Flag, JudgeModel, Reasons, Rubric
-from steelyard.suite.mapping import JUDGE_NAMES, compile_template
 from steelyard.suite.origins import same_address
 from steelyard.suite.signature import signature
+from steelyard.suite.templates import JUDGE_NAMES, compile_template
 
 MODEL = {"base_url": "http://localhost:9/v1", "model": "big", "temperature": 0, "token": "KEY"}
 RESPONSE = {

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.plugins import find_callable, source_digest
+from steelyard import suite_code
+from steelyard.suite_code import find_callable, source_digest
 from steelyard.suites.tarot.rules import judge
 
 HELPER = "def score(text):\n    return 3\n"
@@ -50,9 +51,8 @@ def test_a_file_that_is_not_imported_is_no_part_of_the_source(tmp_path):
 
 
 def test_what_steelyard_is_made_of_is_no_part_of_the_source_of_a_suite():
-    from steelyard import plugins
 
-    files = plugins._read_with(Path(judge.__code__.co_filename), data=True)
+    files = suite_code._read_with(Path(judge.__code__.co_filename), data=True)
     assert {file.parent.name for file in files} == {"tarot"}
     assert len(files) > 5
 

@@ -9,8 +9,8 @@ import pytest
 
 from steelyard.errors import SuiteError
 from steelyard.suite.case import Case
-from steelyard.suite.mapping import compile_template
 from steelyard.suite.models import Variant
+from steelyard.suite.templates import compile_template
 from steelyard.targets.base import Request
 from steelyard.targets.filling import text_filler
 

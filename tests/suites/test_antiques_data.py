@@ -20,8 +20,8 @@ from steelyard.records import Outcome
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.scoring.years import read_years
 from steelyard.suite.case import Attachment, Case
-from steelyard.suite.mapping import compile_template
 from steelyard.suite.models import SuiteModel
+from steelyard.suite.templates import compile_template
 
 FOLDER = Path(steelyard.suites.__file__).parent / "antiques"
 ITEMS: list[dict[str, Any]] = json.loads((FOLDER / "cases.json").read_text("utf-8"))

@@ -16,7 +16,7 @@ from PIL import Image
 
 from steelyard import Attachment, Case, UsageError
 from steelyard.errors import install_command
-from steelyard.plugins import find_callable
+from steelyard.suite_code import find_callable
 from steelyard.suites import cards
 
 FOLDER = Path(cards.__file__).parent

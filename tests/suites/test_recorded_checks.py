@@ -3,7 +3,7 @@
 import pytest
 
 from steelyard import load_suite
-from steelyard.exchange.imports import checked_sample
+from steelyard.exchange.without_answers import checked_sample
 from steelyard.records import Check, CheckState, Outcome
 from steelyard.store.base import RecordedSample
 from steelyard.suite.case import Case

@@ -10,7 +10,7 @@ from parts.repeats import n_cases, n_checks
 from parts.review_service import TOKEN, review_service
 from steelyard import load_suite, run_suite, with_target
 from steelyard.auditing.audit import audit
-from steelyard.engine.plan import Selection
+from steelyard.engine.run_options import Selection
 from steelyard.engine.sample import Evaluation
 from steelyard.records import CallResult, Outcome, Verdict
 from steelyard.scoring.evaluate import Evaluator

@@ -13,7 +13,7 @@ from parts.running import run
 from parts.seed_snapshots import CATEGORIES, PROMPT, SPANS, failed, judged, result, snapshot
 from steelyard import UsageError
 from steelyard.analysis.stored import summary_of
-from steelyard.engine.plan import RunOptions, Selection
+from steelyard.engine.run_options import RunOptions, Selection
 from steelyard.exchange.imports import export_foreign, import_foreign
 from steelyard.loading.load import load_suite
 from steelyard.records import Mode, Original, Outcome, RunFacts, Verdict

@@ -13,7 +13,7 @@ from parts.judged_samples import judged
 from parts.rich_run import RICH, put_rich
 from steelyard.errors import MissingExtra, UsageError, install_command
 from steelyard.records import CallResult, CheckState, Mode, Outcome, RunHeader, Signature, TargetFacts
-from steelyard.store import contents
+from steelyard.store import stored_columns
 from steelyard.store.sql import open_store
 from steelyard.tables.arrow import table_of
 from steelyard.tables.frames import to_pandas, to_polars
@@ -176,7 +176,7 @@ def test_a_column_without_a_value_keeps_its_type(sqlite):
 def test_stored_columns_of_a_large_run_give_the_same_table(sqlite, monkeypatch):
     header = put_rich(sqlite)
     read = table_of(sqlite, header)
-    monkeypatch.setattr(contents, "LEAST", 1)
+    monkeypatch.setattr(stored_columns, "LEAST", 1)
     sqlite.keep_columns(header.id)
     with sqlite.database.reading() as session:
         assert session.execute("SELECT count(*) FROM stored_columns")[0][0] > 0

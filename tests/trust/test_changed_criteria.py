@@ -14,11 +14,11 @@ from parts.compared import compared
 from parts.judged_suite import write_judged
 from parts.loopback import Loopback, chat_answer
 from parts.small_suite import write_suite
-from steelyard.analysis.compare.against import Against
-from steelyard.analysis.compare.compare import compare
-from steelyard.analysis.compare.model import Moved
+from steelyard.comparing.compare import compare
 from steelyard.decide.relative_gates import relative_results
 from steelyard.metrics.expressions import parse_gate
+from steelyard.pairing.against import Against
+from steelyard.pairing.model import Moved
 from steelyard.records import Verdict
 
 SYSTEM = """

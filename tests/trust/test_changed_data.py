@@ -9,7 +9,7 @@ import pytest
 
 from parts.command import invoke
 from parts.judged_suite import write_judged
-from steelyard import plugins
+from steelyard import suite_code
 from steelyard.suites.tarot import signals
 
 READS = {
@@ -61,5 +61,5 @@ def test_a_file_that_no_code_names_changes_nothing(suite):
 
 
 def test_the_words_of_harm_are_part_of_the_tarot_suite():
-    files = plugins._read_with(Path(signals.__file__), data=True)
+    files = suite_code._read_with(Path(signals.__file__), data=True)
     assert "harm.yaml" in {file.name for file in files}

@@ -14,7 +14,7 @@ from parts.columns import Made
 from parts.command import invoke
 from parts.compared import compared
 from parts.score_ends import score_ends
-from steelyard.analysis.compare.pairing import common_cases, unit_counts, units_of
+from steelyard.pairing.cases import common_cases, unit_counts, units_of
 
 # Which rows it answers wrong is in a file beside it: the module is imported once.
 SYSTEM = """

@@ -11,10 +11,10 @@ from parts.columns import Made
 from parts.command import steelyard
 from parts.compared import compared
 from parts.lengths import simulations
-from steelyard.analysis.compare.against import Against
 from steelyard.decide.relative_gates import relative_results
 from steelyard.metrics.expression_checks import SuiteNames, check_gate
 from steelyard.metrics.expressions import parse_gate
+from steelyard.pairing.against import Against
 from steelyard.records import Verdict
 
 PASS, AMBIGUOUS = Verdict.PASS, Verdict.AMBIGUOUS

@@ -8,11 +8,11 @@ import pytest
 
 from parts.columns import Made
 from parts.compared import compared
-from steelyard.analysis.compare.against import Against
-from steelyard.analysis.compare.compare import compare
-from steelyard.analysis.compare.model import Moved
+from steelyard.comparing.compare import compare
 from steelyard.decide.relative_gates import relative_results
 from steelyard.metrics.expressions import parse_gate
+from steelyard.pairing.against import Against
+from steelyard.pairing.model import Moved
 from steelyard.records import Verdict
 from steelyard.stats.paired import FEWEST_TO_SHOW
 

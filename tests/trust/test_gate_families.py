@@ -14,11 +14,11 @@ from parts.command import invoke
 from parts.compared import compared
 from parts.described import summarise
 from parts.lengths import simulations, slack
-from steelyard.analysis.compare.against import Against
 from steelyard.decide.disclosures import _family_of_gates, disclosures
 from steelyard.decide.gates import GateResult
 from steelyard.decide.relative_gates import relative_results
 from steelyard.metrics.expressions import parse_gate
+from steelyard.pairing.against import Against
 from steelyard.records import Verdict
 from steelyard.stats.intervals import Estimate
 

@@ -8,7 +8,7 @@ import pytest
 from parts.columns import Made, columns, suite
 from parts.compared import compared
 from parts.described import summarise
-from steelyard.analysis.compare.compare import compare
+from steelyard.comparing.compare import compare
 from steelyard.decide.gates import evaluate
 from steelyard.records import Verdict
 from steelyard.stats.groups import Groups

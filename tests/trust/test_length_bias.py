@@ -9,7 +9,7 @@ import pytest
 
 from parts.command import invoke
 from parts.judged_suite import write_judged
-from steelyard.analysis.compare.length import least_squares
+from steelyard.comparing.length import least_squares
 from steelyard.stats.intervals import student
 from steelyard.store.sql import open_store
 

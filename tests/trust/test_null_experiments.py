@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from parts.lengths import simulations
-from steelyard.analysis.compare.against import ArmPairs
 from steelyard.experiments.decision import Decided, decided_by
 from steelyard.experiments.effects import PlannedTest, quality
 from steelyard.experiments.online import online_report
 from steelyard.experiments.outcomes import Outcomes, UnitOutcome, read_online
+from steelyard.experiments.pairs import ArmPairs
 
 ARMS = ("control", "treatment")
 UNEQUAL = "experiment: checkout\nassigned: elsewhere\narms: {control: 90 %, treatment: 10 %}\n"

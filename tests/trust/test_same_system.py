@@ -25,8 +25,8 @@ from parts.columns import Made
 from parts.command import invoke
 from parts.compared import compared
 from parts.small_suite import write_suite
-from steelyard.analysis.compare.compare import compare
 from steelyard.cli import steelyard as group
+from steelyard.comparing.compare import compare
 
 SYSTEM = '''
 import asyncio

@@ -12,15 +12,15 @@ from parts.command import invoke
 from parts.compared import compared
 from parts.described import summarise
 from parts.small_suite import write_suite
-from steelyard.analysis.compare.compare import compare
-from steelyard.analysis.compare.model import Moved
 from steelyard.analysis.latency import spread_of
+from steelyard.comparing.compare import compare
 from steelyard.decide.gates import evaluate
 from steelyard.engine import call as calls
 from steelyard.engine.call import RetryPolicy
 from steelyard.engine.health import Health
 from steelyard.engine.limits import Pace, Ruling
 from steelyard.errors import TargetFailure
+from steelyard.pairing.model import Moved
 from steelyard.records import AtLeast, Verdict
 from steelyard.stats.groups import Groups
 from steelyard.suite.models import Limits

@@ -10,10 +10,10 @@ import pytest
 
 from parts.columns import suite
 from parts.stored import case, failed, header, sample
-from steelyard.analysis.compare.compare import compare
-from steelyard.analysis.compare.pairing import read_run
+from steelyard.comparing import sentences
+from steelyard.comparing.compare import compare
+from steelyard.pairing.runs import read_run
 from steelyard.records import CallResult, Finding, RunState
-from steelyard.report.compare import sentences
 from steelyard.store.sql import SqlStore
 from steelyard.web import changes
 from steelyard.web.differences import ShownLength, differences

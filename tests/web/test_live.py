@@ -16,7 +16,7 @@ from steelyard.analysis.stored import summary_of
 from steelyard.store.sql import open_store
 from steelyard.web.app import create_app
 from steelyard.web.figures import FigureJobs
-from steelyard.web.runs import run_data
+from steelyard.web.run import run_data
 from steelyard.web.site import Settings, Site
 
 

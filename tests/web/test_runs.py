@@ -15,9 +15,9 @@ from steelyard.records import RunFacts, RunState, Verdict
 from steelyard.report import document as doc
 from steelyard.report.build import build_report
 from steelyard.report.run import document
-from steelyard.store.logs import BaselineEntry
+from steelyard.store.baseline_log import BaselineEntry
 from steelyard.store.people import LabelRecord
-from steelyard.web.runs import state_of
+from steelyard.web.run import state_of
 
 COUNTED = {
     ("Score distribution", "Samples"),

@@ -21,10 +21,7 @@ from steelyard.alerts.evidence import (
     too_little,
     unknown,
 )
-from steelyard.analysis.compare.against import Against
-from steelyard.analysis.compare.compare import Pool
-from steelyard.analysis.compare.pairing import ComparedRun, read_run
-from steelyard.analysis.compare.unpaired import difference_of_runs, is_by_run, smallest_that_matters
+from steelyard.alerts.pool import Pool
 from steelyard.decide.baselines import baselines, no_baseline
 from steelyard.frozen import frozen
 from steelyard.loading.alert_reach import is_by_sample
@@ -32,6 +29,9 @@ from steelyard.loading.alerts import CostRise, JudgeDrift, LatencyRise, Regressi
 from steelyard.metrics.expressions import Gate, parse_metric
 from steelyard.metrics.run_data import RunData
 from steelyard.metrics.table import Table, cut
+from steelyard.pairing.against import Against
+from steelyard.pairing.by_run import difference_of_runs, is_by_run, smallest_that_matters
+from steelyard.pairing.runs import ComparedRun, read_run
 from steelyard.records import RunHeader
 from steelyard.stats.intervals import Estimate
 from steelyard.stats.paired import holm, least_p

@@ -31,7 +31,7 @@ from steelyard.redact import SHORTEST, SecretRedactor
 from steelyard.report.format import one_line
 from steelyard.report.render.github import annotation, append_summary, in_github
 from steelyard.report.render.markdown import facts, quoted, safe
-from steelyard.store.logs import FAILED, SENT, SKIPPED
+from steelyard.store.alert_log import FAILED, SENT, SKIPPED
 
 
 class Undelivered(Exception):

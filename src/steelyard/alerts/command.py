@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from steelyard.loading.alerts import AlertSettings
     from steelyard.records import RunHeader
-    from steelyard.store.logs import AlertRecord, Delivery
+    from steelyard.store.alert_log import AlertRecord, Delivery
 
 
 @click.group("alerts")
@@ -47,7 +47,7 @@ def check(run: str, suite: str | None, dry_run: bool, store_url: str | None, as_
     delivered.
     """
     from steelyard.alerts.notify import check_run
-    from steelyard.store.logs import FAILED
+    from steelyard.store.alert_log import FAILED
     from steelyard.store.sql import open_store
 
     with open_store(store_url, create=False) as store:
@@ -135,7 +135,7 @@ def _data(alert: AlertRecord, message: list[Delivery]) -> dict[str, Any]:
 
 
 def _lines(alert: AlertRecord, message: list[Delivery]) -> list[str]:
-    from steelyard.store.logs import FAILED
+    from steelyard.store.alert_log import FAILED
 
     state = "open" if alert.is_open else (alert.ending or {}).get("kind", "closed")
     lines = [

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from steelyard.alerts.changes import cost_rises, judge_drifts, latency_rises, regressions
+from steelyard.alerts.confusions import confusions_of, seen_in
 from steelyard.alerts.evidence import AlertEvidence, AlertLevel, AlertReading, State, same_signature, too_little
-from steelyard.analysis.compare.findings import confusions_of, seen_in
 from steelyard.decide.gates import GateResult
 from steelyard.frozen import frozen
 from steelyard.loading.alerts import (
@@ -25,8 +25,8 @@ from steelyard.loading.alerts import (
 )
 from steelyard.metrics.figures import Slice
 from steelyard.records import Verdict
+from steelyard.store.alert_log import AlertRecord
 from steelyard.store.headers import same_load
-from steelyard.store.logs import AlertRecord
 from steelyard.wording import counted, in_unit, percent
 
 _STATES = {Verdict.FAIL: State.THERE, Verdict.PASS: State.GONE}

@@ -19,9 +19,9 @@ from steelyard.metrics.expressions import EVERY, Gate
 from steelyard.metrics.figures import Slice
 from steelyard.records import RunHeader
 from steelyard.stats.intervals import Estimate, Z, t_two_sided
+from steelyard.store.alert_log import AlertRecord
 from steelyard.store.base import Store
 from steelyard.store.headers import is_partial, is_reading, origin
-from steelyard.store.logs import AlertRecord
 from steelyard.suite.models import Component
 from steelyard.wording import counted, difference, in_unit, p_text
 

@@ -14,9 +14,9 @@ from steelyard.frozen import frozen
 from steelyard.loading.alerts import AlertSettings, Channel
 from steelyard.records import RunHeader
 from steelyard.redact import SecretRedactor
+from steelyard.store.alert_log import FAILED, AlertRecord, Delivery
 from steelyard.store.base import Store
 from steelyard.store.headers import is_partial
-from steelyard.store.logs import FAILED, AlertRecord, Delivery
 
 RAISED, CLOSED = "raised", "closed"
 _UNDER_WAY = 2 * DeliveryTries().in_all

@@ -114,7 +114,8 @@ def _basis(store: Store, run_id: str, families: Iterable[str]) -> str:
 
 def stored_form(store: Store, run_id: str, summary: Summary) -> StoredSummary:
     """The summary of a run as a store keeps it."""
-    from steelyard.store.codec import encode, to_json
+    from steelyard.store.codec import encode
+    from steelyard.store.stored_text import to_json
 
     _know_every_part()
     families = [name for name, part in (("judge", summary.judge), ("confidence", summary.confidence)) if part]

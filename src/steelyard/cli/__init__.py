@@ -61,13 +61,17 @@ _MODULES = {
     "auditing.command": ("audit",),
     "cli.completion": ("completion",),
     "commands.ci": ("ci",),
-    "commands.run": ("report", "rescore", "run"),
-    "commands.runs": ("gate", "runs", "show"),
+    "commands.report": ("report",),
+    "commands.rescore": ("rescore",),
+    "commands.run": ("run",),
+    "commands.runs": ("runs",),
+    "commands.show": ("show",),
     "commands.store": ("store",),
     "commands.suites": ("init", "power", "schema", "suites"),
     "comparing.command": ("compare",),
     "exchange.command": ("export", "import"),
     "experiments.command": ("ab", "experiment"),
+    "gating.command": ("gate",),
     "judge_checks.command": ("judge",),
     "people.command": ("label",),
     "run_history.baseline_command": ("baseline",),
@@ -76,7 +80,7 @@ _MODULES = {
     "truth.command": ("truth",),
     "web.command": ("bundle", "serve", "view"),
 }
-"""By module, its commands: in `commands.run`, `report_command` is the command `report`."""
+"""By module, its commands: in `commands.runs`, `runs_command` is the command `runs`."""
 
 
 class LazyGroup(click.Group):
@@ -202,7 +206,7 @@ def _run() -> None:
         if frame.f_globals["__name__"].startswith("ray."):  # which ends a process so when it is asked to end
             sys.exit(INTERRUPTED)
         # With its exit code a verdict would be made up.
-        from steelyard.plugins import raised_in_words
+        from steelyard.user_code import raised_in_words
 
         _say(f"steelyard: code of the suite ended the process: {raised_in_words(error)}")
         sys.exit(WRONG_USAGE)

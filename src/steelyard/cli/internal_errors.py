@@ -18,7 +18,7 @@ _LONGEST_NAME = 80
 
 def internal_error_text(error: BaseException) -> str:
     """The message; the full traceback is in a file, or in the message itself where a file would be lost."""
-    from steelyard.plugins import raised_in_words
+    from steelyard.user_code import raised_in_words
 
     notes = getattr(error, "__notes__", ())
     unfinished = [note.removeprefix(UNFINISHED) for note in notes if note.startswith(UNFINISHED)]
@@ -59,7 +59,7 @@ def system_error_text(error: OSError) -> str:
 def _go_on(run_id: str) -> str:
     words = sys.argv[1:]
     if words[:1] in (["run"], ["ci"]):
-        from steelyard.cli.ending import same_command
+        from steelyard.cli.resume import same_command
 
         return same_command(run_id)
     if words[:1] in (["ab"], ["experiment"]) and "--resume" not in words:

@@ -16,7 +16,7 @@ from steelyard.records import Verdict
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from steelyard.engine.plan import RunOptions
+    from steelyard.engine.run_options import RunOptions
     from steelyard.report.document import Block, Document
     from steelyard.report.model import Report
     from steelyard.results.shown import ShownResult

@@ -15,11 +15,11 @@ from steelyard.cluster.worker_pool import Job, WorkerPool
 from steelyard.engine.sample import Evaluation, ScoringThread
 from steelyard.engine.scoring_processes import Task
 from steelyard.errors import TargetFailure
-from steelyard.plugins import UserCodeError
 from steelyard.records import CallResult, Sample
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.suite.case import Case
 from steelyard.targets.base import Request, Response, Target
+from steelyard.user_code import UserCodeError
 
 GRACE = 60.0
 """Seconds beyond the timeout, which the worker watches, that the driver waits for what a worker says of a call."""

@@ -25,7 +25,6 @@ from steelyard.errors import SteelyardError, TargetFailure, UsageError
 from steelyard.frozen import frozen
 from steelyard.judging.ask import Bench
 from steelyard.loading.load import load_without_cases, strict
-from steelyard.plugins import raised_in_words
 from steelyard.records import CallResult, Sample, Signature
 from steelyard.redact import RedactedStream, learn_secrets, redact_known, secrets_in
 from steelyard.scoring.evaluate import Evaluated, Evaluator
@@ -34,6 +33,7 @@ from steelyard.suite.models import Limits, SuiteModel
 from steelyard.suite.prices import Prices, read_prices
 from steelyard.suite.signature import signature
 from steelyard.targets.base import Request, Response, TargetContext, open_target
+from steelyard.user_code import raised_in_words
 
 # What goes to a worker and what comes back. No value of a secret is in any of it: a worker reads its own environment.
 

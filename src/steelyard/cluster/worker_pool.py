@@ -14,8 +14,8 @@ from steelyard.cluster.worker import Ask, Broken, LeaseItem, Report, Scored, Wor
 from steelyard.engine.scoring_processes import Task
 from steelyard.errors import SteelyardError, TargetFailure, UsageError
 from steelyard.frozen import slotted
-from steelyard.plugins import UserCodeError
 from steelyard.targets.base import Response
+from steelyard.user_code import UserCodeError
 
 SMALLEST_LEASE, LARGEST_LEASE = 8, 32
 """Samples that are handed out together: the smallest unless fewer wait, since no call waits for others to fill a

@@ -1,4 +1,4 @@
-"""The commands that no feature owns (run, rescore, report, show, gate, runs, ci, init, power, schema, suites, store).
+"""The commands that no feature owns (run, rescore, report, show, runs, ci, init, power, schema, suites, store).
 
 May import every package.
 """

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.github_job import GithubJob
 from steelyard.cli.options import FILE, refuse_quiet_and_verbose
 from steelyard.cli.output import print_json, print_on_one_screen, print_verdict, write_document
+from steelyard.commands.github_job import GithubJob
 from steelyard.commands.run import alerts_before_run, asked_for, evaluate
 from steelyard.commands.run import run_command as run
 from steelyard.errors import Problem, SteelyardError, UsageError
@@ -23,8 +23,8 @@ from steelyard.records import Verdict
 from steelyard.report.verdicts import INTERRUPTED, exit_code
 
 if TYPE_CHECKING:
-    from steelyard.analysis.compare.model import Comparison
     from steelyard.commands.ci_report import Place
+    from steelyard.comparing.model import Comparison
     from steelyard.loading.alerts import AlertSettings
     from steelyard.report.model import Report
     from steelyard.runner.run import Result
@@ -203,7 +203,7 @@ def ci_command(
 
     refuse_quiet_and_verbose(quiet=quiet, verbose=verbose)
     if dry_run:
-        from steelyard.commands.runs import show_requests
+        from steelyard.commands.run import show_requests
 
         show_requests(*asked_for(suite=suite, **asked), as_json=as_json)
         return
@@ -247,7 +247,7 @@ class _Done:
 
     def show(self, code: int, files: CiFiles, *, as_json: bool, quiet: bool) -> None:
         """Print the report and how the run compares."""
-        from steelyard.results.gates import against_blocks, against_data
+        from steelyard.comparing.operations import against_blocks, against_data
 
         if as_json:
             from steelyard.report.run import data
@@ -283,7 +283,7 @@ def _evaluate_and_compare(
     no_alerts: bool,
     **asked: Any,
 ) -> _Done:
-    from steelyard.results.comparisons import compare_with
+    from steelyard.comparing.operations import compare_with
     from steelyard.results.find import reference_of
     from steelyard.store.sql import open_store
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from steelyard.analysis.compare.model import Comparison, Moved
 from steelyard.commands.ci_report import Place, Trouble, at_least, outcome_sentence
+from steelyard.comparing import report as blocks
+from steelyard.comparing import sentences
+from steelyard.comparing.attribution_tables import LEDGER, WHY
+from steelyard.comparing.model import Comparison
 from steelyard.errors import SteelyardError
+from steelyard.pairing.model import Moved
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report import gates, repeats, run, wording
-from steelyard.report.compare import blocks, sentences
-from steelyard.report.compare.sentences import LEDGER, WHY
 from steelyard.report.document import Table
 from steelyard.report.format import clipped
 from steelyard.report.model import Report

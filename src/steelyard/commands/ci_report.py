@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from steelyard.analysis.compare.model import Comparison
+from steelyard.comparing.model import Comparison
 from steelyard.errors import Problem, SteelyardError, SuiteError
 from steelyard.frozen import frozen
 from steelyard.records import Verdict

@@ -1,18 +1,16 @@
-"""The commands run, rescore and report."""
+"""The command run; the requests of a dry run, and the answers to cases whose truth is pending."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
 from contextlib import ExitStack
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.attribution_options import ExplainOptions, explain_options
-from steelyard.cli.ending import end_with
 from steelyard.cli.options import (
     FILE,
     Finite,
@@ -32,84 +30,30 @@ from steelyard.cli.options import (
     read_rate,
     read_time,
     refuse_quiet_and_verbose,
-    run_name,
     store_url,
     target_options,
     verbose,
 )
 from steelyard.cli.output import (
-    confirm,
     print_document,
     print_estimate,
     print_json,
-    print_on_one_screen,
-    report_written,
-    write_document,
 )
-from steelyard.errors import SuiteError, UsageError
+from steelyard.commands.ending import end_with
+from steelyard.errors import SteelyardError, UsageError
 from steelyard.records import DrawnSample
-from steelyard.results.find import FoundRuns, reference_of
+from steelyard.report.format import counted, laid_out
+from steelyard.results.find import reference_of
 
 if TYPE_CHECKING:
     from steelyard.decide.baselines import Reference
-    from steelyard.engine.plan import RunOptions
+    from steelyard.engine.run_options import RunOptions
     from steelyard.loading.alerts import AlertSettings
     from steelyard.records import RunHeader
-    from steelyard.report.model import Report
     from steelyard.runner.run import Result
     from steelyard.store.base import Store
     from steelyard.store.sql import SqlStore
-    from steelyard.suite.judge import JudgeModel
     from steelyard.suite.models import SuiteModel
-
-
-# What asking a judge about recorded answers would take, and whether somebody agrees to it.
-
-
-def agree_to_cost(suite: SuiteModel, store: Store, earlier: RunHeader, *, yes: bool) -> None:
-    """Tell what judging the answers of a run takes, and go on when somebody says yes.
-
-    UsageError without a terminal and without `yes`. Judges that are code cost nothing, and nobody is asked.
-    """
-    from steelyard.judging.cost_estimate import estimate_cost
-    from steelyard.scoring.model_scorers import models_asked
-    from steelyard.suite.prices import read_prices
-
-    judge, models = suite.judge, sorted({model.model for model in models_asked(suite.computed)})
-    if judge is None and not models:
-        raise UsageError(f"the suite {suite.name} has no judge: rescore without --judge-again")
-    if judge is not None and any(member.kind != "python" for member in judge.members):
-        estimate = estimate_cost(judge, _prompt_lengths(suite, judge, store, earlier), read_prices(suite.folder))
-        click.echo(f"Judging the answers of run {earlier.id} again takes: {estimate}", err=True)
-    elif not models:
-        click.echo("The judge is code: no model is asked.", err=True)
-        return
-    if models:
-        click.echo(f"Embeddings of {earlier.n_planned:,} answers are asked for again: {', '.join(models)}", err=True)
-    confirm("Go on?", yes=yes)
-
-
-def _prompt_lengths(suite: SuiteModel, judge: JudgeModel, store: Store, earlier: RunHeader) -> Iterator[int]:
-    from steelyard.judging.cost_estimate import prompt_characters
-    from steelyard.scoring.evaluate import Evaluator
-
-    evaluator = Evaluator(suite)
-    for sample, case in store.samples(earlier.id):
-        if sample.call_result.failure is not None:
-            continue
-        try:
-            scored = evaluator.evaluate(
-                sample.call_result.text or "", case, sample.call_result.status, cut_off=sample.call_result.cut_off
-            )
-        except SuiteError:
-            raise
-        except Exception:  # noqa: BLE001, S112 - a scorer that breaks makes the sample inconclusive: no judge is asked
-            continue
-        if scored.to_judge is not None:
-            yield prompt_characters(judge, scored.to_judge, case, scored.metrics, scored.findings)
-
-
-# `steelyard run`.
 
 
 @click.command("run")
@@ -223,7 +167,7 @@ def run_command(
     refuse_quiet_and_verbose(quiet=quiet, verbose=verbose)
     suite, options = asked_for(**asked)
     if dry_run:
-        from steelyard.commands.runs import show_requests
+        from steelyard.commands.run import show_requests
 
         show_requests(suite, options, as_json=as_json)
         return
@@ -240,7 +184,7 @@ def run_command(
             suite, store, options, reference, allow_mismatch=allow_mismatch, save=save, quiet=quiet, verbose=verbose
         )
         if suite.pending_of and result.stopped is None:
-            from steelyard.commands.runs import show_pending
+            from steelyard.commands.run import show_pending
 
             show_pending(store, result.header, as_json=as_json)
             return
@@ -284,7 +228,7 @@ def asked_for(
     **others: Any,
 ) -> tuple[SuiteModel, RunOptions]:
     """The suite with the target and the judge that were asked for, and how to run it; SuiteError as it stands."""
-    from steelyard.engine.plan import RunOptions, Selection, parse_only
+    from steelyard.engine.run_options import RunOptions, Selection, parse_only
     from steelyard.loading.load import load_suite, pending_suite, with_answers, with_target
 
     if sample is None and (by is not None or seed is not None):
@@ -330,199 +274,6 @@ def evaluate(
     return result
 
 
-# `steelyard report`.
-
-_FOLDER = click.Path(file_okay=False, path_type=Path)
-_FOREIGN = "name the suite that reads it: --suite SUITE"
-
-
-@click.command("report")
-@run_name
-@click.option("--markdown", metavar="FILE", type=FILE, help="Write Markdown, for a pull request.")
-@click.option("--junit", metavar="FILE", type=FILE, help="Write JUnit XML, for a CI server.")
-@click.option("--html", metavar="FILE", type=FILE, help="Write one self-contained HTML file.")
-@click.option("--charts", metavar="DIR", type=_FOLDER, help="Write every chart as a PNG picture into this folder.")
-@click.option("--suite", metavar="SUITE", help="RUN is a results file in this suite's own format.")
-@click.option("--full", is_flag=True, help="Print everything, not only what fits one screen.")
-@explain_options
-@store_url
-@as_json
-def report_command(
-    run: str,
-    markdown: Path | None,
-    junit: Path | None,
-    html: Path | None,
-    charts: Path | None,
-    suite: str | None,
-    full: bool,
-    explain: str | None,
-    limit: int | None,
-    store_url: str | None,
-    as_json: bool,
-) -> None:
-    """Show a run, or write it as Markdown, JUnit, HTML, JSON or charts.
-
-    RUN is a run's name, the beginning of it, LAST, LAST~1 for the one before, or a baseline (@release); or a snapshot
-    file (.json) or, with --suite, a results file in that suite's own format, which are not put into the store. Always
-    ends with exit code 0 when the report could be made: the verdict's exit code is that of `steelyard gate`.
-    """
-    from steelyard.report import run as views
-    from steelyard.report.build import build_report
-
-    explaining = ExplainOptions(explain, limit)
-    explaining.refuse_beside(markdown=markdown, junit=junit, html=html, charts=charts)
-    with ExitStack() as closing:
-        store, name = FoundRuns(store_url, closing, hint=_FOREIGN, suite=suite).find(run)
-        if explaining.metric is not None:
-            explaining.reported(store, store.run(name), as_json=as_json)
-            return
-        more = as_json or full or charts is not None or any((markdown, junit, html))
-        report = build_report(store, store.run(name), brief=not more)
-    written = _files(report, markdown, junit, html)
-    written += _charts(report, charts) if charts is not None else []
-    if as_json:
-        print_json(views.data(report))
-        return
-    if full:
-        print_document(views.document(report))
-    elif not written and charts is None:
-        print_on_one_screen(report)
-    report_written(*written)
-
-
-def _files(report: Report, markdown: Path | None, junit: Path | None, html: Path | None) -> list[Path]:
-    """Write the report in each form that was asked for; the document is made once."""
-    from steelyard.report.render.json import write_text
-    from steelyard.report.run import document
-
-    page = document(report) if markdown is not None or html is not None else None
-    if page is not None:
-        write_document(page, markdown, html)
-    if junit is not None:
-        from steelyard.report.render.junit import to_junit
-
-        write_text(junit, to_junit(report))
-    return [path for path in (markdown, junit, html) if path is not None]
-
-
-def _charts(report: Report, folder: Path) -> list[Path]:
-    """Write the charts; when there are none, say why."""
-    from steelyard.report.charts import CHARTS, charts_of
-    from steelyard.report.charts.base import write_charts
-
-    result = charts_of(report.summary, report.header)
-    if not result:
-        click.echo("no chart: this run has no checks, no compared repeats and no answered call", err=True)
-    return write_charts(result, folder, stale=CHARTS)
-
-
-# `steelyard rescore`.
-
-
-@click.command("rescore")
-@run_name
-@click.option("--suite", metavar="SUITE", help="Score by this suite. [default: the one of the run's suite name]")
-@only
-@click.option("--strict", is_flag=True, help="Score by the strict rule of every scorer that has one.")
-@click.option("--judge-again", is_flag=True, help="Judge the recorded answers again; estimates the cost first.")
-@click.option("--yes", is_flag=True, help="With --judge-again: do not ask for confirmation.")
-@judge_options
-@max_inconclusive
-@on_workers
-@quiet
-@store_url
-@as_json
-def rescore_command(
-    run: str,
-    suite: str | None,
-    only: tuple[str, ...],
-    strict: bool,
-    judge_again: bool,
-    yes: bool,
-    judge: str | None,
-    judge_model: str | None,
-    judge_token: str | None,
-    judge_temperature: float | None,
-    judge_repeats: int | None,
-    max_inconclusive: float | None,
-    on: str | None,
-    workers: int | None,
-    quiet: bool,
-    store_url: str | None,
-    as_json: bool,
-) -> None:
-    """Score recorded answers again; no call is made.
-
-    Takes the suite as it is now, with its scorers, weights and truth, and writes a new run. Answers to questions
-    that have changed since are left out and counted as missing. What a judge said is read again by the rules of now; it
-    is asked anew with --judge-again only.
-    """
-    from steelyard.engine.plan import RunOptions, Selection, parse_only
-    from steelyard.loading.chosen_judge import judged_as_then
-    from steelyard.loading.load import suite_of_run
-    from steelyard.results.operations import refuse_imported
-    from steelyard.store.sql import open_store
-
-    choice = JudgeChoice(judge, judge_model, judge_token, judge_repeats, judge_temperature)
-    _refuse_what_does_nothing(choice, judge_again=judge_again, strict=strict)
-    with open_store(store_url, create=False) as store:
-        header = store.run(run)
-        refuse_imported(header)
-        loaded = suite_of_run(header, suite)
-        # The run's own judge, unless another is named.
-        then = header.description.judge
-        loaded = choice.of(loaded) if choice.given else judged_as_then(loaded, then, to_ask=judge_again)
-        part = Selection(parse_only(only))
-        options = RunOptions(part, max_inconclusive=max_inconclusive, strict=strict, on=on, workers=workers)
-        if judge_again:
-            shown = {"as_json": as_json, "quiet": quiet}
-            code = _judged_again(store, header, loaded, choice, options, yes=yes, store_url=store_url, **shown)
-        else:
-            code = _rescored(store, header, loaded, options, as_json=as_json, quiet=quiet)
-    sys.exit(code)
-
-
-def _refuse_what_does_nothing(choice: JudgeChoice, *, judge_again: bool, strict: bool) -> None:
-    if choice.given and not judge_again:
-        raise UsageError(f"{choice.given[0]}: recorded answers of the judge are read; add --judge-again to ask another")
-    if strict and judge_again:
-        raise UsageError("--strict and --judge-again do not go together: judge again, then rescore that run --strict")
-
-
-def _rescored(
-    store: Store, header: RunHeader, suite: SuiteModel, options: RunOptions, *, as_json: bool, quiet: bool
-) -> int:
-    from steelyard.engine.writer import progress_of
-    from steelyard.runner import run as evaluation
-
-    with progress_of(f"rescoring {header.id}", quiet=as_json or quiet) as progress:
-        result = evaluation.rescore(suite, store, header, options, progress)
-    return end_with(store, result, as_json=as_json, quiet=quiet)
-
-
-def _judged_again(
-    store: Store,
-    header: RunHeader,
-    suite: SuiteModel,
-    choice: JudgeChoice,
-    options: RunOptions,
-    *,
-    yes: bool,
-    as_json: bool,
-    quiet: bool,
-    store_url: str | None,
-) -> int:
-    from steelyard.engine.writer import progress_of
-    from steelyard.runner import run as evaluation
-
-    agree_to_cost(suite, store, header, yes=yes)
-    with progress_of(f"judging {header.id} again", quiet=as_json or quiet) as progress:
-        result = evaluation.judge_again(suite, store, header, options, progress)
-    stored = [] if store_url is None else ["--store", store_url]
-    go_on = ["steelyard", "run", suite.path, *choice.given, *stored, "--resume", result.header.id]
-    return end_with(store, result, as_json=as_json, quiet=quiet, go_on=go_on)
-
-
 def alerts_before_run(suite: SuiteModel) -> AlertSettings | None:
     """What is to be told after the run; None when nothing is. Says what is wrong with its rules and channels."""
     from steelyard.loading.load import alerts_of
@@ -533,3 +284,69 @@ def alerts_before_run(suite: SuiteModel) -> AlertSettings | None:
 
         note_limits(settings, suite)
     return settings
+
+
+_FIRST_CASES = 3
+
+
+def show_requests(suite: SuiteModel, options: RunOptions, *, as_json: bool) -> None:
+    """Print the requests of the first cases as they would be sent; nothing is sent, started or stored."""
+    from steelyard.engine.plan import Plan
+    from steelyard.report import document as doc
+    from steelyard.suite.case import cell_name
+    from steelyard.targets.base import TargetContext
+    from steelyard.targets.stored_request import asked_by, requests_by
+
+    plan, schema = Plan(suite, options.selection, options.repeats or suite.repeats), suite.answer.schema_data
+    stored = asked_by(suite.target, plan.variants, TargetContext(suite.folder, schema))
+    request_of = requests_by(suite.target.kind, stored, suite.folder, schema)
+    first = [case.id for case in islice(plan.cases(), options.selection.limit or _FIRST_CASES)]
+    rows: list[dict[str, Any]] = []
+    for planned in plan.asks():
+        if planned.case.id not in first:
+            break
+        if planned.ask.repeat:
+            continue
+        row = {"case": planned.case.id, "variant": planned.ask.variant.name, "input": planned.case.input}
+        row |= {"request": None, "problem": None}
+        try:
+            row["request"] = request_of(planned.ask)
+        except SteelyardError as error:
+            row["problem"] = str(error)
+        rows.append(row)
+    if as_json:
+        print_json({"suite": suite.name, "target": suite.target.kind, "planned": plan.n, "requests": rows})
+    else:
+        blocks: list[doc.Block] = []
+        for row in rows:
+            title = cell_name(row["case"], row["variant"])
+            none = f"no request is known of a {suite.target.kind} target; the input:\n{laid_out(row['input'])}"
+            text = row["problem"] or (none if row["request"] is None else laid_out(row["request"]))
+            blocks.append(doc.Quote(title, text))
+        n = counted(plan.n, "sample")
+        context = (
+            f"dry run: {len(first):,} of {counted(suite.survey.n, 'case')}",
+            f"{n} would be asked",
+            "nothing sent",
+        )
+        print_document(doc.Document(suite.name, blocks, context=context))
+    if broken := [row["problem"] for row in rows if row["problem"]]:
+        raise UsageError(f"{len(broken):,} of {len(rows):,} requests cannot be made: {broken[0]}")
+
+
+def show_pending(store: Store, header: RunHeader, *, as_json: bool) -> None:
+    """Print what the target answered to cases whose truth is pending, and how their truth is found."""
+    suite, rows = header.description.pending_of, list[dict[str, Any]]()
+    for sample, _ in store.samples(header.id):
+        failure = sample.call_result.failure
+        rows.append({"case": sample.case_id, "variant": sample.variant, "repeat": sample.repeat})
+        rows[-1] |= {"answer": sample.call_result.text, "failure": failure and failure.kind}
+    if as_json:
+        print_json({"run": header.id, "suite": suite, "pending": True, "answers": rows})
+        return
+    answered = sum(row["answer"] is not None for row in rows)
+    what = f"{counted(len(rows), 'sample')} of pending cases, {answered:,} answered; nothing is scored"
+    click.echo(f"{suite} | run {header.id}\n{what}\nAsk people, then decide on what they and the systems agree on:")
+    n = len({row["case"] for row in rows})
+    click.echo(f"  steelyard label plan {header.id} --random {n} --per-item 3")
+    click.echo(f"  steelyard truth suggest {header.suite_path}")

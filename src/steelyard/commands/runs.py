@@ -1,194 +1,33 @@
-"""Commands on stored runs: runs (list, delete, prune), show, gate."""
+"""The command runs: stored runs listed, deleted and pruned."""
 
 from __future__ import annotations
 
-import difflib
-import re
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
-from dataclasses import asdict, replace
+from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.options import against, allow_mismatch, as_json, completed, run_name, store_url
-from steelyard.cli.output import confirm, console, print_document, print_json, show
-from steelyard.errors import SteelyardError, UsageError
+from steelyard.cli.options import as_json, completed, store_url
+from steelyard.cli.output import confirm, console, print_json
+from steelyard.errors import UsageError
 from steelyard.records import RunState
-from steelyard.report.format import counted, laid_out, one_line
+from steelyard.report.format import counted, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from steelyard.decide.provenance import DeletedRuns
-    from steelyard.engine.plan import RunOptions
     from steelyard.records import RunHeader
+    from steelyard.run_history.deleted_runs import DeletedRuns
     from steelyard.stats.intervals import Estimate
-    from steelyard.store.base import Store
     from steelyard.store.deletion import Deletion
-    from steelyard.store.excerpt import Repeat
     from steelyard.store.sql import SqlStore
-    from steelyard.suite.models import SuiteModel
 
 
-# `steelyard show`.
-
-_SHOWN, _WHOLE = 20_000, 5_000_000
-"""Characters of an answer that are read, by default and with --full or --json."""
-_MOST_REPEATS = 10_000
 _MOST_NAMES = 5
 
-
-@click.command("show")
-@click.argument("run", metavar="RUN", shell_complete=completed("runs"))
-@click.argument("case", metavar="CASE")
-@click.option("--repeat", metavar="N", type=click.IntRange(min=1), help="Which repeat, from 1. [default: the first]")
-@click.option("--variant", metavar="NAME", help="Which variant. [default: the first]")
-@click.option("--full", is_flag=True, help="Show request, expected and answer whole.")
-@store_url
-@as_json
-def show_command(
-    run: str, case: str, repeat: int | None, variant: str | None, full: bool, store_url: str | None, as_json: bool
-) -> None:
-    """Show one sample: request, answer, expected and got, scores, findings, judge.
-
-    RUN is a run's name, the beginning of it, LAST, LAST~1 for the one before, a baseline (@release), or a snapshot file
-    (.json). CASE is the id of a case, or the name of a sample as reports print it: 'lookup-2 #1', 'lookup-2 [v] #1'.
-    """
-    from steelyard.report.build import shown_sample
-    from steelyard.results.find import FoundRuns
-    from steelyard.targets.stored_request import request_again
-
-    with ExitStack() as opened:
-        store, name = FoundRuns(store_url, opened).find(run)
-        header = store.run(name)
-        samples = []
-        for name, variant_named, repeat_named in _readings(case):
-            samples = store.repeats(header.id, name, limit=_MOST_REPEATS)
-            if samples:
-                case, variant, repeat = name, variant or variant_named, repeat or repeat_named
-                break
-        if not samples:
-            raise UsageError(_no_case(store, header, case))
-        place = _chosen(samples, header, case, variant, repeat).position
-        most = _WHOLE if full or as_json else _SHOWN
-        excerpt = store.excerpts(header.id, [place], most=most)[place]
-    shown = shown_sample(header, excerpt, request_again(header, excerpt.sample, excerpt.case))
-    if as_json:
-        print_json(shown.data() | {"repeats": samples})
-        return
-    document = shown.document(full=full)
-    others = [f"1 of {len(samples)} samples of the case: --repeat and --variant show others"] if samples[1:] else []
-    print_document(replace(document, last=others))
-
-
-def _readings(name: str) -> Iterator[tuple[str, str | None, int | None]]:
-    """What a name may stand for: the id of a case, or `id [variant] #2` as reports print it, with or without spaces."""
-    yield name, None, None
-    printed = re.fullmatch(r"(.+?)\s*#([1-9]\d*)", name, re.DOTALL)
-    of_case, repeat = (printed[1], int(printed[2])) if printed else (name, None)
-    if printed:
-        yield of_case, None, repeat
-    for bracket in re.finditer(r"\s*\[", of_case) if of_case.endswith("]") else ():
-        yield of_case[: bracket.start()], of_case[bracket.end() : -1], repeat
-
-
-def _chosen(samples: list[Repeat], header: RunHeader, case: str, variant: str | None, repeat: int | None) -> Repeat:
-    """The sample that was asked for; UsageError with what there is when there is none."""
-    for item in samples:
-        if variant in (None, item.variant) and repeat in (None, item.repeat + 1):
-            return item
-    variants = ", ".join(dict.fromkeys(item.variant for item in samples if item.variant)) or "no variants"
-    there = f"repeats {min(item.repeat for item in samples) + 1} to {max(item.repeat for item in samples) + 1}"
-    raise UsageError(f"run {header.id} has no such sample of case {case}: it has {there}, {variants}")
-
-
-def _no_case(store: SqlStore, header: RunHeader, case: str) -> str:
-    """That a run has no sample of a case, with the ids that are nearest to it."""
-    ids = list(store.columns(header.id).case_ids)
-    parts = [name for name in ids if case.lower() in name.lower()]
-    near = list(dict.fromkeys([*difflib.get_close_matches(case, ids, n=_MOST_NAMES), *parts]))[:_MOST_NAMES]
-    hint = f"did you mean {', '.join(near)}?" if near else f"its cases are named as {', '.join(ids[:_MOST_NAMES])}"
-    if not ids:
-        hint = "it has no samples yet"
-    return f"run {header.id} has no sample of a case {case!r}: {hint}"
-
-
-# `steelyard run --dry-run`.
-
-_FIRST_CASES = 3
-
-
-def show_requests(suite: SuiteModel, options: RunOptions, *, as_json: bool) -> None:
-    """Print the requests of the first cases as they would be sent; nothing is sent, started or stored."""
-    from steelyard.engine.plan import Plan
-    from steelyard.report import document as doc
-    from steelyard.suite.case import cell_name
-    from steelyard.targets.base import TargetContext
-    from steelyard.targets.stored_request import asked_by, requests_by
-
-    plan, schema = Plan(suite, options.selection, options.repeats or suite.repeats), suite.answer.schema_data
-    stored = asked_by(suite.target, plan.variants, TargetContext(suite.folder, schema))
-    request_of = requests_by(suite.target.kind, stored, suite.folder, schema)
-    first = [case.id for case in islice(plan.cases(), options.selection.limit or _FIRST_CASES)]
-    rows: list[dict[str, Any]] = []
-    for planned in plan.asks():
-        if planned.case.id not in first:
-            break
-        if planned.ask.repeat:
-            continue
-        row = {"case": planned.case.id, "variant": planned.ask.variant.name, "input": planned.case.input}
-        row |= {"request": None, "problem": None}
-        try:
-            row["request"] = request_of(planned.ask)
-        except SteelyardError as error:
-            row["problem"] = str(error)
-        rows.append(row)
-    if as_json:
-        print_json({"suite": suite.name, "target": suite.target.kind, "planned": plan.n, "requests": rows})
-    else:
-        blocks: list[doc.Block] = []
-        for row in rows:
-            title = cell_name(row["case"], row["variant"])
-            none = f"no request is known of a {suite.target.kind} target; the input:\n{laid_out(row['input'])}"
-            text = row["problem"] or (none if row["request"] is None else laid_out(row["request"]))
-            blocks.append(doc.Quote(title, text))
-        n = counted(plan.n, "sample")
-        context = (
-            f"dry run: {len(first):,} of {counted(suite.survey.n, 'case')}",
-            f"{n} would be asked",
-            "nothing sent",
-        )
-        print_document(doc.Document(suite.name, blocks, context=context))
-    if broken := [row["problem"] for row in rows if row["problem"]]:
-        raise UsageError(f"{len(broken):,} of {len(rows):,} requests cannot be made: {broken[0]}")
-
-
-# `steelyard run --pending`.
-
-
-def show_pending(store: Store, header: RunHeader, *, as_json: bool) -> None:
-    """Print what the target answered to cases whose truth is pending, and how their truth is found."""
-    suite, rows = header.description.pending_of, list[dict[str, Any]]()
-    for sample, _ in store.samples(header.id):
-        failure = sample.call_result.failure
-        rows.append({"case": sample.case_id, "variant": sample.variant, "repeat": sample.repeat})
-        rows[-1] |= {"answer": sample.call_result.text, "failure": failure and failure.kind}
-    if as_json:
-        print_json({"run": header.id, "suite": suite, "pending": True, "answers": rows})
-        return
-    answered = sum(row["answer"] is not None for row in rows)
-    what = f"{counted(len(rows), 'sample')} of pending cases, {answered:,} answered; nothing is scored"
-    click.echo(f"{suite} | run {header.id}\n{what}\nAsk people, then decide on what they and the systems agree on:")
-    n = len({row["case"] for row in rows})
-    click.echo(f"  steelyard label plan {header.id} --random {n} --per-item 3")
-    click.echo(f"  steelyard truth suggest {header.suite_path}")
-
-
-# `steelyard runs`.
 
 _LONGEST_NAME = 60
 _WIDE, _LONGEST_LINE = 100, 1_000
@@ -224,7 +63,7 @@ def list_runs(suite: str | None, last: int, store_url: str | None, as_json: bool
     With SUITE, only the runs of the suite of that name.
     """
     from steelyard.analysis.stored import figures_of
-    from steelyard.decide.provenance import deletions
+    from steelyard.run_history.deleted_runs import deletions
     from steelyard.store.deletion import unfinished_deletions
     from steelyard.store.sql import open_store
 
@@ -478,40 +317,3 @@ def _in_bytes(n: float) -> str:
             return f"{n:,.0f} {unit}" if unit == "bytes" else f"{n:.1f} {unit}"
         n /= 1_000
     return f"{n:,.1f} GB"
-
-
-# `steelyard gate`.
-
-
-@click.command("gate")
-@run_name
-@click.option(
-    "--gate",
-    "gates",
-    metavar="GATE",
-    multiple=True,
-    help="Check this gate instead of the suite's, such as 'pass_rate >= 90 %'. May be given more than once.",
-)
-@click.option("--without-contested", is_flag=True, help="Leave out cases whose truth experts contest; it says which.")
-@against
-@allow_mismatch
-@store_url
-@as_json
-def gate_command(
-    run: str,
-    gates: tuple[str, ...],
-    without_contested: bool,
-    against: str | None,
-    allow_mismatch: bool,
-    store_url: str | None,
-    as_json: bool,
-) -> None:
-    """Check a run's gates; the exit code is the verdict.
-
-    RUN is a run's name, the beginning of it, LAST, LAST~1 for the one before, a baseline (@release), or a snapshot file
-    (.json). Gates on a baseline are compared with what it stands for now.
-    """
-    from steelyard.results.gates import gate
-
-    options: dict[str, Any] = {"allow_mismatch": allow_mismatch, "without_contested": without_contested}
-    sys.exit(show(gate(run, gates=gates, against=against, store=store_url, **options), as_json=as_json))

@@ -10,9 +10,6 @@ from steelyard.cli.options import as_json, read_points, store_url
 from steelyard.cli.output import console, print_json, print_line, show_document
 from steelyard.errors import UsageError
 
-# `steelyard audit`.
-
-
 # `steelyard init`.
 
 _FILES = ("suite.yaml", "cases.yaml", "system.py")

@@ -1,4 +1,4 @@
-"""What a run or a pair of runs comes to (gates, verdicts, baselines, history).
+"""What a run comes to: gates, also relative to a baseline, criteria, the verdict, and what is disclosed with it.
 
-Imports `suite`, `store`, `metrics`, `stats` and `analysis`.
+Imports `suite`, `store`, `metrics`, `stats`, `loading`, `analysis` and `pairing`.
 """

@@ -1,106 +1,27 @@
-"""Baselines of a store: locking and finding them, and the gates of a run that are counted from them."""
+"""Baselines of a store: finding them, how far they drift, and the gates of a run relative to them."""
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from steelyard.analysis.criteria import changed_criteria
-from steelyard.analysis.stored import figures_of, summary_of
+from steelyard.analysis.stored import figures_of
 from steelyard.decide.gates import GateResult
-from steelyard.decide.verdict import decide
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
 from steelyard.loading.own_metrics import load_metrics
-from steelyard.metrics.expressions import Gate, baseline_name_problem, is_relative, parse_gate
-from steelyard.records import BASELINE_SIGN, BaselineGates, Mode, RunHeader, RunState, Verdict
+from steelyard.metrics.expressions import Gate, is_relative, parse_gate
+from steelyard.records import BASELINE_SIGN, BaselineGates, RunHeader
 from steelyard.store.base import Store
-from steelyard.store.headers import is_partial
-from steelyard.store.logs import BaselineEntry, standing
+from steelyard.store.baseline_log import BaselineEntry, standing
 from steelyard.suite.yaml import listed, meant
 from steelyard.wording import day, difference, percent
 
 if TYPE_CHECKING:
-    from steelyard.analysis.compare.against import Against
-    from steelyard.analysis.compare.pairing import Rescore
-
-
-def set_baseline(
-    store: Store, run: RunHeader, name: str, *, by: str, reason: str = "", force: bool = False
-) -> BaselineEntry:
-    """Lock a run under a name of its suite, in the place of what had the name before.
-
-    UsageError when the run is no sound reading, unless it is forced with a reason.
-    """
-    if wrong := baseline_name_problem(name):
-        raise UsageError(wrong)
-    if force and not reason.strip():
-        raise UsageError('--force requires --reason "...": the log records why')
-    doubts = why_unsound(store, run)
-    if doubts and not force:
-        message = "".join(f"\n  - {doubt}" for doubt in doubts)
-        raise UsageError(
-            f'run {run.id} cannot be a baseline:{message}\nChoose another run, or override with --force --reason "..."'
-        )
-    entry = BaselineEntry(
-        suite_name=run.suite_name,
-        name=name,
-        run_id=run.id,
-        made_at=time.time(),
-        made_by=by,
-        reason=reason.strip(),
-        forced=bool(doubts),
-        signature=run.signature,
-    )
-    store.log_baseline(entry)
-    return entry
-
-
-def why_unsound(store: Store, run: RunHeader) -> list[str]:
-    """Why nothing should be compared with a run: it is not finished, INVALID, AMBIGUOUS, suspect or partial.
-
-    What its gates relative to other baselines come to has no part in it: the first baseline has none before it.
-    """
-    if run.state is not RunState.ENDED:
-        return [f"it has not ended: it is {run.state.value}"]
-    gates = tuple(gate for gate in run.description.gates if not is_relative(gate))
-    absolute = run.description.model_copy(update={"gates": gates})
-    summary = summary_of(store, run)
-    decision = decide(summary, absolute, state=run.state, suspect=run.suspect, gone=run.options.broken)
-    message = "it covers only a part of the suite, or other cases (see its report); the rest would have no baseline"
-    partial = [message] if is_partial(run) else []
-    if decision.verdict in (Verdict.INVALID, Verdict.AMBIGUOUS):
-        return partial + [f"it is {decision.verdict.value}: {reason}" for reason in decision.reasons]
-    return partial + [f"it is suspect: {reason}" for reason in run.suspect]
-
-
-def anchors_kept(run: RunHeader) -> int:
-    """How many answers of a run, which it keeps with the scores of its judge, later runs let their judge read again."""
-    judge = run.description.judge
-    if judge is None or judge.mode not in (Mode.MODEL, Mode.BASIC):
-        return 0
-    return min(run.description.limits.anchors, run.n_planned)
-
-
-def remove_baseline(store: Store, lock: BaselineEntry, *, by: str, reason: str) -> BaselineEntry:
-    """Take the name away from its run; the log keeps both."""
-    if not reason.strip():
-        raise UsageError('give --reason "...": the log records why a baseline was removed')
-    entry = BaselineEntry(
-        suite_name=lock.suite_name,
-        name=lock.name,
-        run_id=lock.run_id,
-        made_at=time.time(),
-        made_by=by,
-        reason=reason.strip(),
-        removed=True,
-        signature=lock.signature,
-    )
-    store.log_baseline(entry)
-    return entry
+    from steelyard.pairing.against import Against
+    from steelyard.pairing.runs import Rescore
 
 
 def baselines(store: Store, suite: str | None = None) -> list[BaselineEntry]:
@@ -191,37 +112,6 @@ def no_baseline(name: str, suite: str | None, names: list[str]) -> str:
     return f"{of}{hint}{'?' if close else '.'} Lock a run under this name: steelyard baseline set RUN --name {name}"
 
 
-def whoever(env: Mapping[str, str] | None = None) -> str:
-    """Who is at work, as the log names them: `ada@workshop`; in a CI, who set it off."""
-    env = os.environ if env is None else env
-    actor = env.get("GITHUB_ACTOR") or env.get("GITLAB_USER_LOGIN")
-    if actor:
-        return actor
-    import getpass
-    import socket
-
-    try:
-        user = getpass.getuser()
-    except (KeyError, OSError):
-        user = "somebody"
-    return f"{user}@{socket.gethostname()}"
-
-
-def entry_data(entry: BaselineEntry) -> dict[str, Any]:
-    """One line of the log as plain data."""
-    return {
-        "suite": entry.suite_name,
-        "name": entry.name,
-        "run": entry.run_id,
-        "made_at": entry.made_at,
-        "by": entry.made_by,
-        "reason": entry.reason or None,
-        "removed": entry.removed,
-        "forced": entry.forced,
-        "signature": entry.signature.to_data(),
-    }
-
-
 @frozen
 class Reference:
     """The run that another is to be compared with, found before that other one begins."""
@@ -271,9 +161,9 @@ def held_against(
     if not gates and reference is None:
         return []
     # A run that is compared with nothing needs none of this, which takes long to import.
-    from steelyard.analysis.compare.against import Against
-    from steelyard.analysis.compare.pairing import read_run
     from steelyard.decide.relative_gates import relative_results, undecided
+    from steelyard.pairing.against import Against
+    from steelyard.pairing.runs import read_run
 
     me = replace(read_run(store, header.id), header=header)
     compared = {

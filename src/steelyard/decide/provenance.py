@@ -10,13 +10,12 @@ from itertools import chain
 from steelyard.analysis.criteria import changed_criteria, criteria_digest, criteria_of, has_criteria, suite_criteria
 from steelyard.decide.baselines import baselines as baselines_of
 from steelyard.decide.baselines import drift
-from steelyard.frozen import frozen
 from steelyard.records import CriteriaChanges, EarlierRuns, PastRun, RunFacts, RunHeader, RunState, Verdict
 from steelyard.store.base import Store
+from steelyard.store.baseline_log import BaselineEntry
 from steelyard.store.headers import answers_from, arm_of, is_partial
-from steelyard.store.logs import BaselineEntry
 from steelyard.suite.yaml import listed
-from steelyard.wording import counted, day
+from steelyard.wording import counted
 
 _ORDER = [*(verdict.value for verdict in Verdict), "without gates", "interrupted", "running"]
 _LOOKED_AT = 20
@@ -57,31 +56,6 @@ def run_before(earlier: EarlierRuns | None, of: str | None = None) -> str:
     )
     more = ", ".join(f"{count:,} {what}" for count, what in among if count)
     return f"run {times(n)} before{of}: {verdicts_in_words(earlier.verdicts)}{f' ({more})' if more else ''}"
-
-
-@frozen
-class DeletedRuns:
-    """Runs that were deleted together."""
-
-    deleted_at: float
-    runs: tuple[str, ...]
-    verdicts: Mapping[str, int]
-
-    @property
-    def sentence(self) -> str:
-        """`2026-01-18 2 runs deleted: 1 PASS, 1 FAIL`."""
-        return f"{day(self.deleted_at)} {counted(len(self.runs), 'run')} deleted: {verdicts_in_words(self.verdicts)}"
-
-
-def deletions(runs: Iterable[PastRun]) -> tuple[DeletedRuns, ...]:
-    """The deleted runs by when they were deleted, oldest first."""
-    by_time: dict[float, list[PastRun]] = {}
-    for run in runs:
-        by_time.setdefault(run.deleted_at or 0.0, []).append(run)
-    return tuple(
-        DeletedRuns(moment, tuple(run.id for run in together), counted_verdicts(together))
-        for moment, together in by_time.items()
-    )
 
 
 def earlier_runs(store: Store, header: RunHeader) -> EarlierRuns:

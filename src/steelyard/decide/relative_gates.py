@@ -14,16 +14,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
-from steelyard.analysis.compare.against import Against
-from steelyard.analysis.compare.checks import EXPECTATIONS, STABILITY
-from steelyard.analysis.compare.compare import dropped_cases, on_cases
-from steelyard.analysis.compare.metrics import UNTOUCHED, BoundedChange, at_step, verdict_of
-from steelyard.analysis.compare.model import MetricChange, Moved
 from steelyard.decide.gates import GateResult, all_small, gate_result, named, small_slices
 from steelyard.frozen import frozen
 from steelyard.metrics.expression_checks import NOT_FOR_SURE
 from steelyard.metrics.expressions import EVERY, Gate
 from steelyard.metrics.missing import matters
+from steelyard.pairing.against import Against
+from steelyard.pairing.changes import BoundedChange, at_step, verdict_of
+from steelyard.pairing.checks import EXPECTATIONS, STABILITY
+from steelyard.pairing.confounders import dropped_cases, on_cases
+from steelyard.pairing.figures import UNTOUCHED
+from steelyard.pairing.model import MetricChange, Moved
 from steelyard.records import Verdict
 from steelyard.stats.intervals import Estimate
 from steelyard.stats.paired import FEWEST_TO_SHOW, NO_CHANGE, SIGNIFICANT, holm_steps, least_p, p_at

@@ -15,7 +15,6 @@ from steelyard.engine.breaker import Breaker, FailedCall, is_transient, try_once
 from steelyard.engine.limits import Pace, Ruling
 from steelyard.errors import TargetFailure
 from steelyard.frozen import slotted
-from steelyard.plugins import number
 from steelyard.records import CallResult, Failure
 from steelyard.redact import SecretRedactor, learn_secrets
 from steelyard.suite.case import digest
@@ -23,6 +22,7 @@ from steelyard.suite.files import unsendable
 from steelyard.suite.models import Limits
 from steelyard.suite.redaction import Redactor
 from steelyard.targets.base import Request, Response, Target, checked_response, failure_of
+from steelyard.user_code import number
 
 # One answer, from a target or a judge: timeout, retries with jitter, files checked, the response cache, secrets
 # redacted.

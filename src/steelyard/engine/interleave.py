@@ -9,10 +9,11 @@ from dataclasses import field, replace
 from typing import Any
 
 from steelyard.engine.engine import Ending, Engine
+from steelyard.engine.interleaved_plan import Turn
 from steelyard.engine.limits import Closed, Pace
 from steelyard.engine.open_load import Schedule
 from steelyard.engine.other_suite import reading_of
-from steelyard.engine.plan import Planned, Turn
+from steelyard.engine.plan import Planned
 from steelyard.engine.process import shielded
 from steelyard.engine.signals import caught_signals
 from steelyard.engine.writer import Completed, Counts, Progress, Writer

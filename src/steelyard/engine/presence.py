@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from steelyard.engine.limits import Pace
-from steelyard.plugins import raised_in_words
 from steelyard.records import CallResult
 from steelyard.redact import redact_known
 from steelyard.targets.base import Target
+from steelyard.user_code import raised_in_words
 
 _NOBODY_THERE = frozenset({"refused", "unreachable", "connect_timeout", "cut"})
 """Failures after which it is worth asking."""

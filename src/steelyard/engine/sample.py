@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 from steelyard.errors import SteelyardError
 from steelyard.failures import failure_words
 from steelyard.frozen import slotted
-from steelyard.plugins import UserCodeError, raised_in_words
 from steelyard.records import (
     SCORER_ERROR,
     CallResult,
@@ -29,6 +28,7 @@ from steelyard.scoring.evaluate import Evaluated, Evaluator
 from steelyard.scoring.model_scorers import NeededCall, looking_up
 from steelyard.suite.case import Case
 from steelyard.suite.slices import sample_tags
+from steelyard.user_code import UserCodeError, raised_in_words
 
 _RESULT = tuple(name for name in Evaluated.__match_args__ if name in Sample.__match_args__)
 """The fields of a sample that scoring its answer gives."""

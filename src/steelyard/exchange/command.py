@@ -166,7 +166,7 @@ def import_command(
 
 
 def _is_snapshot(file: Path) -> bool:
-    from steelyard.store.snapshot import FORMAT
+    from steelyard.store.snapshot_format import FORMAT
 
     with file.open("rb") as stream:
         return f'"{FORMAT}"'.encode() in stream.read(200)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -21,43 +21,39 @@ from steelyard.engine.health import Health
 from steelyard.engine.owner import free_lease, myself
 from steelyard.engine.sample import Evaluation
 from steelyard.errors import RunNotFound, SnapshotError, SuiteError, UsageError
+from steelyard.exchange.without_answers import checked_sample, scored_sample
 from steelyard.frozen import frozen
 from steelyard.judging.complaints import complaint_check
 from steelyard.judging.judgement import JudgeReader
 from steelyard.judging.parse import AnswerParser
 from steelyard.loading.load import as_imported
-from steelyard.plugins import UserCodeError, checked_call, find_callable, place_of
 from steelyard.records import (
     CallResult,
-    Check,
-    CheckState,
     Failure,
-    Finding,
     ImportedFrom,
-    Judgement,
     Original,
-    Outcome,
     RunFacts,
     RunHeader,
     RunState,
     Sample,
-    Score,
     TargetFacts,
 )
 from steelyard.report.format import clipped
 from steelyard.runner.run import finish
-from steelyard.scoring.evaluate import Evaluator, passes
+from steelyard.scoring.evaluate import Evaluator
 from steelyard.store.base import RecordedRun, RecordedSample, SnapshotFormat, Store
 from steelyard.store.snapshot import whole_file
 from steelyard.suite.case import Case, digest
 from steelyard.suite.cases import ListCases, survey_cases
 from steelyard.suite.draft import Draft
 from steelyard.suite.judge import Member
-from steelyard.suite.models import EXPECT, SuiteModel, Variant
+from steelyard.suite.models import SuiteModel, Variant
 from steelyard.suite.signature import signature
 from steelyard.suite.slices import sample_tags
 from steelyard.suite.truth import kept_with_a_run, without_truth
 from steelyard.suite.yaml import Located
+from steelyard.suite_code import find_callable, place_of
+from steelyard.user_code import UserCodeError, checked_call
 
 _CHUNK = 500
 
@@ -370,106 +366,3 @@ def fill_run(store: Store, header: RunHeader, samples: Iterator[tuple[Sample, Ca
         for sample, _ in chunk:
             health.watch(sample)
     return finish(store, header, health, finished=True).header
-
-
-# ---- samples whose answer nobody kept, but what came of its checks or what its judge gave it: that counts as recorded
-
-
-def checked_sample(suite: SuiteModel, recorded_sample: RecordedSample, repeat: int, created_at: float) -> Sample:
-    """The sample with the score that its checks give: the share that passed, those that did not run among all.
-
-    Without a check, or where one did not run and none failed, nothing says what the answer was worth: no reading,
-    and not a zero.
-    """
-    checks = recorded_sample.checks or ()
-    states = {check.state for check in checks}
-    if not checks or (CheckState.NOT_RUN in states and CheckState.FAILED not in states):
-        return _unread(recorded_sample, repeat, created_at)
-    score = sum(check.state is CheckState.PASSED for check in checks) / len(checks)
-    scored = next((component for component in suite.components if component.name == EXPECT), None)
-    return Sample(
-        case_id=recorded_sample.case.id,
-        variant="",
-        repeat=repeat,
-        call_result=CallResult(latency=recorded_sample.latency or 0.0, tries=0, started_at=created_at),
-        outcome=Outcome.SCORED,
-        score=score,
-        passed=None if suite.passing is None else passes(score, suite.passing.at_least, checks),
-        band=next((band.name for band in suite.bands if score >= band.at_least), None),
-        scores=() if scored is None else (Score(EXPECT, score, scored.weight),),
-        findings=tuple(_findings_of_checks(suite, checks)),
-        checks=checks,
-        category=recorded_sample.case.category,
-        difficulty=recorded_sample.case.difficulty,
-        cluster=recorded_sample.case.cluster,
-    )
-
-
-def scored_sample(
-    evaluator: Evaluator, judgement: Judgement, recorded_sample: RecordedSample, repeat: int, created_at: float
-) -> Sample:
-    """The sample with what its judge gave it then: scores by dimension, or all of them together as one."""
-    scored = evaluator.by_judge_alone(judgement, recorded_sample.score)
-    return Sample(
-        case_id=recorded_sample.case.id,
-        variant="",
-        repeat=repeat,
-        call_result=CallResult(
-            tries=0, text=recorded_sample.answer, latency=recorded_sample.latency or 0.0, started_at=created_at
-        ),
-        outcome=scored.outcome,
-        score=scored.score if scored.outcome.conclusive else None,
-        passed=scored.passed,
-        band=scored.band,
-        scores=scored.scores,
-        findings=scored.findings,
-        checks=evaluator.unrun(recorded_sample.case, "the answer was not kept"),
-        judgement=judgement,
-        category=recorded_sample.case.category,
-        difficulty=recorded_sample.case.difficulty,
-        cluster=recorded_sample.case.cluster,
-    )
-
-
-def _unread(recorded_sample: RecordedSample, repeat: int, created_at: float) -> Sample:
-    why = next(
-        (check.detail for check in recorded_sample.checks or () if check.state is CheckState.NOT_RUN),
-        recorded_sample.failure,
-    )
-    failure = Failure("recorded", why or ("not every check ran" if recorded_sample.checks else "no check was recorded"))
-    return Sample(
-        case_id=recorded_sample.case.id,
-        variant="",
-        repeat=repeat,
-        call_result=CallResult(latency=recorded_sample.latency or 0.0, tries=0, started_at=created_at, failure=failure),
-        outcome=Outcome.TARGET_FAILED,
-        checks=recorded_sample.checks or (),
-        category=recorded_sample.case.category,
-        difficulty=recorded_sample.case.difficulty,
-        cluster=recorded_sample.case.cluster,
-    )
-
-
-def _findings_of_checks(suite: SuiteModel, checks: Sequence[Check]) -> list[Finding]:
-    """One for each failed check that the suite has a code for."""
-    kinds = {kind.code: kind for kind in suite.taxonomy}
-    results = []
-    for check in checks:
-        code = _code(suite, check.name)
-        if check.state is CheckState.FAILED and code in kinds:
-            severity = kinds[code].severity
-            gain = 1 / len(checks)
-            results.append(
-                Finding(code, check.name, evidence=check.detail, severity=severity, component=EXPECT, gain=gain)
-            )
-    return results
-
-
-def _code(suite: SuiteModel, name: str) -> str:
-    """The code of the declared check that a name such as `colour:red` belongs to."""
-    declared = name.partition(":")[0]
-    for component in suite.components:
-        if component.name == EXPECT and declared in component.scorer.checks:
-            code: str = component.scorer.code_of(declared)
-            return code
-    return declared.upper()

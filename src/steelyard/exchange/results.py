@@ -16,10 +16,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from steelyard.errors import SnapshotError, SteelyardError, UsageError
+from steelyard.errors import Problem, SnapshotError, SteelyardError, UsageError
 from steelyard.frozen import frozen
 from steelyard.suite.case import Case, digest
-from steelyard.suite.readers import BrokenJson, JsonCursor
+from steelyard.suite.readers import BrokenJson, JsonCursor, read_records
 from steelyard.suite.streams import Damaged
 
 NOTHING = "Nothing was imported"
@@ -268,3 +268,13 @@ def recognise(path: Path) -> ResultFile:
 def _beginning(path: Path) -> str:
     text = opening(path).rstrip()
     return f"it begins with {text[:60]!r}" if text else "it is empty"
+
+
+def records_of(path: Path) -> Iterator[Any]:
+    """What stands in each line of a file; SnapshotError for a line that cannot be read."""
+    for record in read_records(path, str(path), "", _refuse):
+        yield record.data
+
+
+def _refuse(problem: Problem) -> None:
+    raise SnapshotError(f"{problem}. {NOTHING}")

@@ -1,5 +1,5 @@
 """Experiments of two arms: offline A/B, online A/B, and a candidate compared with criteria written beforehand.
 
 `plan`, `assignment` and `outcomes` read what was planned; `arms`, `runs` and `runner` make the runs; `effects`,
-`decision` and `criteria` decide; `offline`, `online` and `report` show it. Imports the kernel and `compare`.
+`decision` and `criteria` decide; `offline`, `online` and `report` show it.
 """

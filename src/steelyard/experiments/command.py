@@ -174,7 +174,7 @@ def offline(
     other setting of the target. Each arm becomes a run. Exit code 0 when B is better, or the same within what
     --same-within allows; 1 when A is better; 4 for CANNOT TELL; 3 when an arm is no reading.
     """
-    from steelyard.engine.plan import RunOptions, Selection, parse_only
+    from steelyard.engine.run_options import RunOptions, Selection, parse_only
     from steelyard.experiments.offline import ab_report
     from steelyard.experiments.runner import metric_of, run_interleaved
     from steelyard.experiments.runs import find_ab, insist_on_plan

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import field
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from steelyard.analysis.compare.against import answering_models
-from steelyard.analysis.compare.compare import compare
-from steelyard.analysis.compare.model import Comparison
-from steelyard.analysis.compare.pairing import read_run
 from steelyard.analysis.model import Summary
 from steelyard.analysis.stored import summary_of
+from steelyard.comparing.compare import compare
+from steelyard.comparing.model import Comparison
 from steelyard.decide.gates import GateResult, Scope, measure, results
 from steelyard.decide.provenance import counted_verdicts, run_before
 from steelyard.decide.verdict import decide
@@ -24,12 +23,14 @@ from steelyard.experiments.runs import Attempt, attempts_of
 from steelyard.frozen import frozen
 from steelyard.metrics.expression_checks import SuiteNames
 from steelyard.metrics.expressions import parse_gate
+from steelyard.pairing.runs import read_run
 from steelyard.records import EarlierRuns, RunHeader, Verdict
 from steelyard.report.render.json import HIDDEN
 from steelyard.results.find import FoundRuns
 from steelyard.runner.same_signature import rescored
 from steelyard.stats.intervals import Estimate
-from steelyard.store.logs import past_run
+from steelyard.store.base import Store
+from steelyard.store.past_runs import past_run
 
 if TYPE_CHECKING:
     from steelyard.store.base import Store
@@ -310,3 +311,12 @@ def _decided(
 def _arm(store: Store, name: str) -> ExperimentArm:
     header = store.run(name)
     return ExperimentArm(header, summary_of(store, header))
+
+
+_MOST_LOOKED_AT = 200
+
+
+def answering_models(store: Store, run_id: str) -> tuple[str, ...]:
+    """The models that the first answers of a run name, each once; nothing when none does."""
+    first = islice(store.samples(run_id), _MOST_LOOKED_AT)
+    return tuple(sorted({sample.call_result.model for sample, _ in first if sample.call_result.model}))

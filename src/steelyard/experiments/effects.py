@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from steelyard.analysis.compare.against import ArmPairs
+from steelyard.experiments.pairs import ArmPairs
 from steelyard.frozen import frozen
 from steelyard.records import AtLeast
 from steelyard.stats.paired import Paired, paired_mean, paired_rate

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from steelyard.analysis.compare.model import Comparison
 from steelyard.analysis.target import shown_address, target_changes
+from steelyard.comparing.model import Comparison
 from steelyard.frozen import frozen
 from steelyard.records import RunHeader
 from steelyard.suite.models import levels_of

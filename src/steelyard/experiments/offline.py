@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from steelyard.analysis.compare.against import cost_pairs, latency_pairs, quality_pairs
-from steelyard.analysis.compare.pairing import ComparedRun, read_run
-from steelyard.analysis.compare.signatures import signed
 from steelyard.analysis.target import changed_part, target_changes, target_label
 from steelyard.decide.provenance import changed_in_words, run_before
 from steelyard.experiments.decision import AbReport, ArmFacts, ValidityCheck, conclude, missing_alike
@@ -21,9 +18,12 @@ from steelyard.experiments.effects import (
     quality,
     readable_test,
 )
+from steelyard.experiments.pairs import cost_pairs, latency_pairs, quality_pairs
 from steelyard.experiments.runs import Attempt
 from steelyard.frozen import frozen
 from steelyard.metrics.table import Table, clusters_in_words
+from steelyard.pairing.runs import ComparedRun, read_run
+from steelyard.pairing.signatures import signed
 from steelyard.records import AbPlan, RunHeader, RunState, Verdict
 from steelyard.runner.same_signature import rescored
 from steelyard.stats.sequential import (

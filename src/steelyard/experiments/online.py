@@ -40,7 +40,7 @@ from steelyard.stats.sequential import (
     welch,
 )
 from steelyard.stats.sequential import METHOD as BOUNDS
-from steelyard.store.logs import OnlineReading
+from steelyard.store.experiment_log import OnlineReading
 from steelyard.wording import day, threshold
 
 _MOST_STRAYED = 0.01

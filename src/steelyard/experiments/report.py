@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.analysis.compare.model import Comparison
 from steelyard.analysis.target import target_name
+from steelyard.comparing import report as compare
+from steelyard.comparing import sentences as compared
+from steelyard.comparing.model import Comparison
 from steelyard.experiments.criteria import ExperimentArm, ExperimentReport
 from steelyard.experiments.decision import AbReport, Decided
 from steelyard.experiments.effects import Effect
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
-from steelyard.report.compare import blocks as compare
-from steelyard.report.compare import sentences as compared
 from steelyard.report.document import bullets, section, table_section
 from steelyard.report.format import one_line
 from steelyard.report.render.json import encode, encode_object, picked

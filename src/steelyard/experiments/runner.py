@@ -16,18 +16,12 @@ from steelyard.engine.after_run import after_the_run
 from steelyard.engine.engine import Ending, pace_of
 from steelyard.engine.health import Health
 from steelyard.engine.interleave import ArmEngine, CommonProgress, Interleaved, PairWatch
+from steelyard.engine.interleaved_plan import DrawnPlan, asks_until
 from steelyard.engine.limits import Budget
 from steelyard.engine.owner import free_lease
-from steelyard.engine.plan import (
-    DrawnPlan,
-    RunOptions,
-    Selection,
-    asks_until,
-    parse_only,
-    require_same_signature,
-    resumed_options,
-)
 from steelyard.engine.process import in_own_loop
+from steelyard.engine.resume import require_same_signature, resumed_options
+from steelyard.engine.run_options import RunOptions, Selection, parse_only
 from steelyard.engine.sample import ScoringThread
 from steelyard.engine.writer import Progress, Silent, progress_of
 from steelyard.errors import UsageError
@@ -35,13 +29,12 @@ from steelyard.experiments.effects import AVERAGE, PASS_RATE
 from steelyard.experiments.plan import ARMS, ExperimentFile
 from steelyard.experiments.runs import AB_ARMS, Attempt
 from steelyard.records import AbPlan, RunHeader, RunState, Verdict
-from steelyard.runner.run import Prepared, StartedRun, finish, left_open, prepare, reopened, run
-from steelyard.runner.spread import spread
+from steelyard.runner.run import Prepared, StartedRun, finish, left_open, prepare, reopened, run, spread
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.stats.sequential import Watch
 from steelyard.store.base import Store
 from steelyard.store.ownership import Lease
-from steelyard.store.sql import new_run_id
+from steelyard.store.run_rows import new_run_id
 from steelyard.suite.models import Limits, SuiteModel
 
 Suites = tuple[SuiteModel, SuiteModel]

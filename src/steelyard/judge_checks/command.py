@@ -17,7 +17,7 @@ from steelyard.errors import UsageError
 from steelyard.report.verdicts import INTERRUPTED
 
 if TYPE_CHECKING:
-    from steelyard.engine.plan import RunOptions
+    from steelyard.engine.run_options import RunOptions
     from steelyard.records import RunHeader
     from steelyard.store.base import Store
     from steelyard.suite.models import SuiteModel
@@ -68,7 +68,7 @@ def check(
     score and labels differ from it; 4 when a threshold cannot be told, or labels and judge are not independent; 3 when
     the run says nothing of its judge.
     """
-    from steelyard.engine.plan import RunOptions, Selection, parse_only
+    from steelyard.engine.run_options import RunOptions, Selection, parse_only
     from steelyard.judge_checks.operations import card_of, judge_of, shown_card
     from steelyard.loading.load import load_suite
     from steelyard.results.operations import refuse_other_suite

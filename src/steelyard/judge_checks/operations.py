@@ -14,7 +14,7 @@ from steelyard.results.run import model_of
 from steelyard.results.shown import ShownResult
 
 if TYPE_CHECKING:
-    from steelyard.engine.plan import RunOptions, Selection
+    from steelyard.engine.run_options import RunOptions, Selection
     from steelyard.engine.writer import Progress
     from steelyard.judge_checks.build import JudgeCard
     from steelyard.results.run import AnyRun, AnySuite
@@ -43,7 +43,7 @@ def judge_check(
     It judges the labelled cases now and stores that run, each text `repeats` times; with `run`, it looks at a stored
     one and calls nobody. `options` are those of `RunOptions`.
     """
-    from steelyard.engine.plan import run_options
+    from steelyard.engine.run_options import run_options
     from steelyard.engine.writer import progress_of
     from steelyard.store.sql import open_store
 

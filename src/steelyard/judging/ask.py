@@ -16,11 +16,11 @@ from steelyard.judging.answers import asked_about, findings_to_answer, owed_rema
 from steelyard.judging.fence import new_fence
 from steelyard.judging.parse import AnswerParser
 from steelyard.judging.prompt import again, messages
-from steelyard.plugins import find_callable
 from steelyard.records import CallResult, Failure, Finding, JudgeCall
 from steelyard.redact import learn_secrets, secrets_in
 from steelyard.suite.case import Case
 from steelyard.suite.judge import JudgeModel, Member
+from steelyard.suite_code import find_callable
 from steelyard.targets.base import Response, TargetContext
 from steelyard.targets.chat_wire import ChatWire
 from steelyard.targets.model_address import ChatConnection

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.frozen import frozen
-from steelyard.plugins import checked_call, find_callable, place_of
 from steelyard.records import Claim, Finding, Remark
 from steelyard.suite.case import Case
 from steelyard.suite.judge import JudgeModel
+from steelyard.suite_code import find_callable, place_of
+from steelyard.user_code import checked_call
 
 
 @frozen

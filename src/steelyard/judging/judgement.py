@@ -21,12 +21,12 @@ from steelyard.judging.evidence import EvidenceCheck
 from steelyard.judging.instructions import without_orders
 from steelyard.judging.panel import combine
 from steelyard.judging.parse import AnswerParser, Parsed
-from steelyard.plugins import UserCodeError, checked_call, place_in_words
 from steelyard.records import Failure, Finding, JudgeCall, Judgement, Mode, Remark, Vote
 from steelyard.scoring.extract import BROKE_OFF
 from steelyard.suite.case import Case
 from steelyard.suite.judge import ANSWER, CONFIRMED, NOT_CALLED, PASSAGES, BindingRule, JudgeModel, Rubric
 from steelyard.suite.labels import hidden
+from steelyard.user_code import UserCodeError, checked_call, place_in_words
 
 
 @frozen

@@ -14,7 +14,7 @@ from steelyard.judging.fence import Fence, instruction
 from steelyard.suite.case import Case
 from steelyard.suite.judge import JudgeModel
 from steelyard.suite.labels import hidden
-from steelyard.suite.mapping import FENCE, JUDGE_NAMES, SHOWN_NAMES, Template, compile_template
+from steelyard.suite.templates import FENCE, JUDGE_NAMES, SHOWN_NAMES, Template, compile_template
 
 _LONGEST_CLUSTER: Final = 32
 """Characters that are looked at to find the edge of one sign; more than this is decoration, and is cut."""

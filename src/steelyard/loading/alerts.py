@@ -16,8 +16,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchem
 from steelyard.errors import SuiteError
 from steelyard.frozen import frozen
 from steelyard.metrics.expression_checks import SuiteNames, missing_name
-from steelyard.metrics.expressions import EVERY, baseline_name_problem, parse_gate, parse_metric, read_difference
+from steelyard.metrics.expressions import EVERY, baseline_name_problem, parse_gate, parse_metric
 from steelyard.metrics.registry import gate_metrics
+from steelyard.metrics.units import read_difference
 from steelyard.records import BASELINE_SIGN
 from steelyard.suite.draft import Draft
 from steelyard.suite.values import Share

@@ -8,14 +8,14 @@ from typing import Any
 
 from steelyard.errors import Problem, SuiteError, UsageError
 from steelyard.loading.judge import settle_model
-from steelyard.plugins import find_callable
 from steelyard.records import TargetFacts
 from steelyard.suite.draft import Draft
 from steelyard.suite.judge import MODELS, JudgeModel, Member, Rubric
-from steelyard.suite.mapping import compile_template
 from steelyard.suite.models import SuiteModel, TargetSpec, Variant
 from steelyard.suite.origins import model_alias, same_address
+from steelyard.suite.templates import compile_template
 from steelyard.suite.yaml import Located, listed, meant
+from steelyard.suite_code import find_callable
 
 _OF_THAT_ADDRESS = ("token", "headers")
 """Settings that must not be sent to another address."""

@@ -11,7 +11,6 @@ from pydantic.json_schema import models_json_schema
 
 from steelyard import plugins
 from steelyard.loading.alerts import CHANNELS, RULES, AlertsPart
-from steelyard.plugins import PLACE
 from steelyard.suite.cases import CasesFile
 from steelyard.suite.judge import JudgeModel, Rubric
 from steelyard.suite.mapping import CONVERSIONS, FIELDS
@@ -25,6 +24,7 @@ from steelyard.suite.models import (
     SuiteModel,
 )
 from steelyard.suite.redaction import RedactPart
+from steelyard.suite_code import PLACE
 
 _REF = "#/$defs/"
 _UNWRITTEN = ("Band", "Member", "TargetSpec")

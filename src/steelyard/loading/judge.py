@@ -10,7 +10,6 @@ import jsonschema_rs
 from steelyard.errors import SuiteError
 from steelyard.metrics.expression_checks import check_judge_threshold
 from steelyard.metrics.expressions import parse_judge_threshold
-from steelyard.plugins import PLACE, find_callable
 from steelyard.suite.case import EVERY, compile_path, split_path
 from steelyard.suite.draft import Draft, own_code
 from steelyard.suite.judge import (
@@ -30,11 +29,12 @@ from steelyard.suite.judge import (
     dimension_code,
 )
 from steelyard.suite.labels import check_path
-from steelyard.suite.mapping import JUDGE_NAMES, SHOWN_NAMES, compile_template
 from steelyard.suite.models import AnswerShape, Component, MeasureDescription
 from steelyard.suite.readers import read_schema
 from steelyard.suite.rules import RESERVED, parse_rule, rule_measures
+from steelyard.suite.templates import JUDGE_NAMES, SHOWN_NAMES, compile_template
 from steelyard.suite.yaml import Place, dotted, listed, meant, meant_or_listed, read_yaml, result
+from steelyard.suite_code import PLACE, find_callable
 
 _AT: Place = ("judge",)
 _RUBRIC: Place = ("judge", "rubric")

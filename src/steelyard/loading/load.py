@@ -20,7 +20,6 @@ from steelyard.frozen import frozen
 from steelyard.loading.chosen_judge import chosen_members
 from steelyard.loading.suite import SURVEYED, build_suite
 from steelyard.loading.target import checked_name, prompts_of, settle
-from steelyard.plugins import PLACE, own_source, raised_in_words
 from steelyard.records import RunHeader
 from steelyard.redact import redacted_output
 from steelyard.suite.case import CaseSurvey
@@ -31,6 +30,8 @@ from steelyard.suite.files import allowed, text_of
 from steelyard.suite.models import SuiteModel, TargetSpec
 from steelyard.suite.streams import is_address
 from steelyard.suite.yaml import Located, listed, meant, read_yaml
+from steelyard.suite_code import PLACE, own_source
+from steelyard.user_code import raised_in_words
 
 if TYPE_CHECKING:
     from steelyard.loading.alerts import AlertSettings

@@ -17,7 +17,6 @@ from steelyard.loading.judge import build_judge, check_must_answer, judged_compo
 from steelyard.loading.target import build_target, build_variants, prompts_of
 from steelyard.metrics.expression_checks import SuiteNames, check_gate, criteria_problems
 from steelyard.metrics.expressions import parse_gate
-from steelyard.plugins import PLACE, find_callable, source_digest
 from steelyard.suite.case import CaseSurvey
 from steelyard.suite.cases import ListCases, build_source, survey_cases
 from steelyard.suite.draft import Draft, own_code
@@ -42,6 +41,7 @@ from steelyard.suite.readers import read_schema
 from steelyard.suite.redaction import RedactedCases, build_redactor
 from steelyard.suite.truth import read_ledger
 from steelyard.suite.yaml import Place, listed, meant, meant_or_listed, result, unknown_key
+from steelyard.suite_code import PLACE, find_callable, source_digest
 
 FORMAT = "FORMAT"
 """The code of an answer that cannot be read."""

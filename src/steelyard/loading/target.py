@@ -14,8 +14,8 @@ from steelyard import plugins
 from steelyard.errors import SuiteError
 from steelyard.suite.draft import Draft
 from steelyard.suite.files import inside
-from steelyard.suite.mapping import compile_template
 from steelyard.suite.models import TargetSpec, Variant
+from steelyard.suite.templates import compile_template
 from steelyard.suite.yaml import Place, meant_or_listed, result, shown
 
 _LONGEST_NAME = 100

@@ -16,14 +16,13 @@ from steelyard.metrics.expressions import (
     COMPARE,
     EVERY,
     FACTORS,
-    UNITS,
-    Bounds,
     Expression,
     Gate,
     RepeatsRule,
     parse_expression,
 )
 from steelyard.metrics.registry import MOST_IN_A_ROW
+from steelyard.metrics.units import UNITS
 from steelyard.suite.case import NONE
 from steelyard.suite.yaml import listed, meant, meant_or_listed
 
@@ -31,6 +30,8 @@ if TYPE_CHECKING:
     from steelyard.suite.judge import JudgeModel
     from steelyard.suite.models import SuiteModel
 
+Bounds = tuple[float, float]
+"""The lowest and the highest value that a metric can have."""
 PlacedProblem = tuple[str, tuple[str | int, ...]]
 """A message, and the keys that lead to its place in the file."""
 NOT_FOR_SURE = "cannot be shown for sure: that takes a rate, or the average of a scale with two ends"

@@ -33,9 +33,9 @@ from steelyard.metrics.registry import (
 )
 from steelyard.metrics.registry import unregister as _unregister
 from steelyard.metrics.run_data import RunData
-from steelyard.plugins import place_of, source_digest
 from steelyard.stats.arrays import Array
 from steelyard.suite.models import SuiteModel
+from steelyard.suite_code import place_of, source_digest
 
 UNITS = ("share", "score", "count", "s", "cost", "tokens", "number")
 _NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")

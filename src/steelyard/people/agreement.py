@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -12,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steelyard.frozen import frozen
+from steelyard.people.answer_agreement import AnswerAgreement, answers_agreement
 from steelyard.people.desk import has_outcome, keys_at
 from steelyard.people.labels import PASSES, PREFERENCE, LabelTerms, Sheet, sheets
 from steelyard.records import Outcome
@@ -27,7 +26,7 @@ from steelyard.stats.agreement import (
 )
 from steelyard.stats.groups import mean, share
 from steelyard.stats.intervals import Estimate, student
-from steelyard.store.people import ANSWER, SKIPPED
+from steelyard.store.people import SKIPPED
 
 if TYPE_CHECKING:
     from steelyard.records import RunHeader
@@ -101,19 +100,6 @@ class FigureAgreement(Raters):
     """By category, where it has enough items."""
     disagreed: tuple[tuple[Key, dict[str, float]], ...]
     """The items on which people lie farthest apart, and what each said."""
-
-
-@frozen
-class AnswerAgreement:
-    """Two people who answered the same cases."""
-
-    first: str
-    second: str
-    n: int
-    fields: dict[str, Estimate]
-    """By field, the share of cases in which both give the same value."""
-    lists: dict[str, Estimate]
-    """By list (of items or spans), the F1 of what one gives against what the other gives."""
 
 
 @frozen
@@ -346,70 +332,3 @@ def _farthest(sheet: Sheet) -> Iterator[tuple[Key, dict[str, float]]]:
         if apart[at] > 0:
             values = zip(sheet.people, sheet.values[:, at].tolist(), strict=True)
             yield sheet.items[at], {person: value for person, value in values if value == value}
-
-
-# ---- people who answered cases: fields, items and spans
-
-
-def answers_agreement(labels: Iterable[LabelRecord]) -> Iterator[AnswerAgreement]:
-    """Every two people who answered the same cases."""
-    by_person: dict[str, dict[Key, Any]] = {}
-    for label in labels:
-        if label.kind == ANSWER and label.round == 0:
-            by_person.setdefault(label.person, {})[label.key] = label.value
-    for a, b in combinations(sorted(by_person), 2):
-        if both := sorted(by_person[a].keys() & by_person[b].keys()):
-            yield _answers(a, b, [(by_person[a][key], by_person[b][key]) for key in both], both)
-
-
-def _answers(a: str, b: str, answers: Sequence[tuple[Any, Any]], keys: Sequence[Key]) -> AnswerAgreement:
-    case = np.unique([key[0] for key in keys], return_inverse=True)[1]
-    flat = [(flatten(first), flatten(second)) for first, second in answers]
-    names = dict.fromkeys(name for sides in flat for side in sides for name in side)
-    fields, lists = {}, {}
-    for name in names:
-        sides = [(first.get(name), second.get(name)) for first, second in flat]
-        if any(isinstance(side, list) for pair_ in sides for side in pair_):
-            lists[name] = f1([(x or [], y or []) for x, y in sides], case)
-        else:
-            given = np.array([x is not None and y is not None for x, y in sides])
-            fields[name] = share(np.array([same(x, y) for x, y in sides]), given, case)
-    return AnswerAgreement(a, b, len(keys), fields, lists)
-
-
-def flatten(answer: Any, before: str = "") -> dict[str, Any]:
-    """The fields of an answer by dotted name; lists stay whole. A plain text is the field "text"."""
-    if not isinstance(answer, dict):
-        return {before or "text": answer}
-    return {
-        name: value
-        for key, inner in answer.items()
-        for name, value in flatten(inner, f"{before}.{key}".strip(".")).items()
-    }
-
-
-def same(x: Any, y: Any) -> bool:
-    """Whether two values are the same, but for white space and case of texts."""
-    if isinstance(x, str) and isinstance(y, str):
-        return " ".join(x.split()).casefold() == " ".join(y.split()).casefold()
-    return bool(x == y)
-
-
-def f1(lists: Sequence[tuple[list[Any], list[Any]]], case: Array) -> Estimate:
-    """The F1 of one person's items against another's: twice what both have, over all that they have.
-
-    Cases in which neither has anything say nothing. The interval is of a share whose trials are the items.
-    """
-    hits, sizes = [], []
-    for first, second in lists:
-        left, right = (
-            Counter(json.dumps(item, sort_keys=True, ensure_ascii=False) for item in side) for side in (first, second)
-        )
-        hits.append(2 * (left & right).total())
-        sizes.append(left.total() + right.total())
-    n, total = np.array(hits, dtype=int), np.array(sizes, dtype=int)
-    of = np.repeat(case, total)
-    right_ones = np.concatenate(
-        [np.arange(size) < hit for hit, size in zip(n, total, strict=True)] or [np.zeros(0, bool)]
-    )
-    return share(right_ones, np.ones(len(of), dtype=bool), of)

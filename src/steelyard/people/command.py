@@ -22,6 +22,7 @@ from steelyard.people.desk import Desk, Draw, LabelTask, extend_plan
 from steelyard.people.estimates import estimates_of
 from steelyard.people.experts import experts_of, rule
 from steelyard.people.labels import PREFERENCE, LabelTerms
+from steelyard.people.pseudonyms import people_names
 from steelyard.records import RunHeader
 from steelyard.report.document import Document
 from steelyard.report.format import counted, spelled_out
@@ -248,7 +249,7 @@ def _status(store: SqlStore, run: str, against: str | None, names: bool) -> Show
     labels = store.people.labels(run_id=header.id)
     if other is not None:
         labels = [label for label in labels if other.id in (label.run_id, label.other_run_id)]
-    person = files.people_names(store, names=names)
+    person = people_names(store, names=names)
     by_person = Counter(person(label.person) for label in labels if label.kind != SKIPPED)
     progress = {
         f"{name}, {ANSWER}" if queue.of_cases else name: done
@@ -267,7 +268,7 @@ def _status(store: SqlStore, run: str, against: str | None, names: bool) -> Show
 def _agreement(store: SqlStore, run: str, names: bool) -> Shown:
     """Say how far people agree on RUN with each other and themselves, and the judge with them."""
     header = store.run(run)
-    part = agreement_of(store, header, files.people_names(store, names=names))
+    part = agreement_of(store, header, people_names(store, names=names))
     _refuse_unlabelled(store, header, part.n_labels)
     return report.agreement_document(part, header), report.people_data(header, part)
 
@@ -332,7 +333,7 @@ def _crowd(
         missing = still_missing(header.suite_path, fill)
         left = [f"{fill} is still pending: it has no {', no '.join(missing)}"] if missing else []
         return [f"{fill}: {', '.join(line.change or {})} filled in", *left], line.as_data()
-    part = consensus_of(store, header, figure, files.people_names(store, names=names))
+    part = consensus_of(store, header, figure, people_names(store, names=names))
     if propose is not None:
         propose_cases(store, header, part, propose)
     return report.consensus_document(part, header), report.people_data(header, part)
@@ -357,7 +358,7 @@ def _experts(store: SqlStore, suite: str, uphold: str, dismiss: str, why: str, p
     for case_id, value in ((uphold, UPHELD), (dismiss, DISMISSED)):
         if case_id:
             rule(store, loaded, case_id, value, person, why)
-    part = experts_of(store, loaded, files.people_names(store, names=names))
+    part = experts_of(store, loaded, people_names(store, names=names))
     if not part.n_cases:
         how = f"steelyard label plan RUN --kind {ANSWER} --random 20"
         raise UsageError(f"nobody has answered a case of {loaded.name} yet: {how}")
@@ -386,7 +387,7 @@ def _withdraw(store: SqlStore, number: int) -> Shown:
 @_command("log", run_name, _names, as_json)
 def _log(store: SqlStore, run: str, names: bool) -> Shown:
     """List the labels of RUN with their numbers, oldest first."""
-    person, lines, data = files.people_names(store, names=names), [], []
+    person, lines, data = people_names(store, names=names), [], []
     for label in store.people.labels(run_id=store.run(run).id):
         who, value = person(label.person), json.dumps(label.value, ensure_ascii=False)
         variant = f" [{label.variant}]" if label.variant else ""

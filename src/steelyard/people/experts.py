@@ -17,7 +17,7 @@ import numpy as np
 from steelyard.errors import SuiteError, UsageError
 from steelyard.frozen import frozen
 from steelyard.loading.load import suite_of_run
-from steelyard.people.agreement import f1, flatten
+from steelyard.people.answer_agreement import f1, flatten
 from steelyard.people.labels import plain
 from steelyard.scoring.evaluate import Evaluated, Evaluator
 from steelyard.stats.groups import mean, share

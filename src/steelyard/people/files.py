@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import json
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -19,7 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import Problem, SuiteError, UsageError
 from steelyard.frozen import frozen
+from steelyard.people.label_studio import studio_rows, studio_text
 from steelyard.people.labels import KINDS, PREFERENCE, LabelTerms, case_key, truth_value
+from steelyard.people.pseudonyms import people_names
 from steelyard.store.people import ANSWER, DRAWN, SCORES, SKIPPED, VERDICT, Key, LabelRecord, person_key
 from steelyard.suite.files import formula_safe, is_formula_safe
 from steelyard.suite.readers import Record, read_records, unreadable
@@ -88,9 +89,6 @@ _COLUMNS = (
 _NAMES = tuple(column.name for column in _COLUMNS)
 
 
-# ---- in
-
-
 def import_labels(store: Store, header: RunHeader, path: Path, *, of_any_run: bool = True) -> list[LabelRecord]:
     """Keep all labels of a file, as labels of one run; SuiteError with every wrong row, and none is kept.
 
@@ -122,7 +120,7 @@ def _rows(path: Path, problems: list[Problem]) -> Iterator[Record]:
         raise UsageError(f"{path.name}: labels are read from .csv, .jsonl or (of Label Studio) .json")
     for record in read_records(path, path.name, "", problems.append):
         if isinstance(record.data, dict) and isinstance(record.data.get("data"), dict):
-            yield from _studio_rows(record, problems)
+            yield from studio_rows(record, problems)
         else:
             yield replace(record, data=_from_cells(record.data)) if ending(path) == ".csv" else record
 
@@ -201,111 +199,6 @@ def _beyond(key: Key) -> str:
     return f" [{key[1]}], repeat {key[2]}" if key[1] or key[2] else ""
 
 
-# ---- Label Studio: a list of tasks, each with what was shown (`data`) and what people said of it (`annotations`)
-
-_SHOWN = ("case", "variant", "repeat", "run", "drawn")
-
-
-def _studio_rows(record: Record, problems: list[Problem]) -> Iterator[Record]:
-    """The labels of a task. The name of a control (`from_name`) is a dimension or flag, verdict, answer or comment."""
-    task = record.data
-    shown = {name: task["data"][name] for name in _SHOWN if name in task["data"]}
-    times = Counter[str]()
-    for annotation in _groups(task.get("annotations"), "annotations", record, problems):
-        by = annotation.get("completed_by")
-        person = by.get("email") or by.get("id") if isinstance(by, Mapping) else by
-        row = shown | {"person": "" if person is None else str(person), "at": annotation.get("created_at")}
-        if not annotation.get("was_cancelled"):
-            row["round"] = times[row["person"]]
-            times[row["person"]] += 1
-            try:
-                given = _studio_value(_groups(annotation.get("result"), "result", record, problems))
-                yield replace(record, data=row | given)
-            except ValueError as error:
-                problems.append(record.problem(str(error)))
-
-
-def _groups(value: Any, name: str, record: Record, problems: list[Problem]) -> list[Mapping[str, Any]]:
-    """The groups of keys in a list of Label Studio's; what is not there is an empty list."""
-    if isinstance(value, list) and all(isinstance(item, Mapping) for item in value):
-        return value
-    if value is not None:
-        wrong = f"{name} must be a list of groups of keys, as Label Studio has it; {result(value)}"
-        problems.append(record.problem(wrong))
-    return []
-
-
-def _studio_value(regions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    row: dict[str, Any] = {}
-    spans: dict[str, list[Any]] = {}
-    for region in regions:
-        name, value = str(region.get("from_name", "")), region.get("value")
-        if not isinstance(value, Mapping):
-            raise ValueError(f"the value of a Label Studio result must be a group of keys; {result(value)}")
-        if value.get("labels") and "start" in value:
-            span = {key: value[key] for key in ("start", "end", "text") if key in value}
-            spans.setdefault(name, []).append(span | {"label": value["labels"][0]})
-        elif name in (VERDICT, ANSWER, PREFERENCE, "comment"):
-            row[name] = _studio_said(region.get("type"), value)
-        else:
-            row.setdefault(SCORES, {})[name] = _studio_said(region.get("type"), value)
-    return row | ({ANSWER: spans} if spans else {})
-
-
-def _studio_said(kind: Any, value: Mapping[str, Any]) -> Any:
-    for name in ("rating", "number", "selected", "choices", "text"):
-        given = value.get(name)
-        if given or given == 0:
-            first = given[0] if isinstance(given, list) else given
-            return {"left": "a", "right": "b"}.get(str(first), first) if name == "selected" else first
-    hint = "use choices, rating, number or labels"
-    raise ValueError(f"a Label Studio result of the type {kind!r} cannot be read: {hint}")
-
-
-def _studio(rows: Sequence[Mapping[str, Any]], texts: Mapping[Key, dict[str, Any]]) -> str:
-    tasks: dict[Key, dict[str, Any]] = {}
-    for row in rows:
-        key = (row["case"], row.get("variant", ""), row["repeat"])
-        shown = {name: row[name] for name in _SHOWN if name in row} | texts.get(key, {})
-        task = tasks.setdefault(key, {"data": shown, "annotations": []})
-        given = (row.get(SCORES) or {VERDICT: row[VERDICT]}) | {name: row[name] for name in ("comment",) if name in row}
-        results = [_studio_result(name, value) for name, value in given.items()]
-        task["annotations"].append({"completed_by": row["person"], "created_at": row["at"], "result": results})
-    return json.dumps(list(tasks.values()), ensure_ascii=False, indent=2) + "\n"
-
-
-def _studio_result(name: str, value: Any) -> dict[str, Any]:
-    if isinstance(value, bool):
-        kind, given = "choices", dict[str, Any](choices=["yes" if value else "no"])
-    else:
-        kind, given = ("textarea", {"text": [value]}) if isinstance(value, str) else ("rating", {"rating": value})
-    return {"from_name": name, "to_name": ANSWER, "type": kind, "value": given}
-
-
-# ---- out
-
-
-def pseudonyms(store: Store) -> dict[str, str]:
-    """A name for each person of the store that says nothing of who it is: numbers, by who labelled first.
-
-    Nobody's number changes when labels are taken back.
-    """
-    return {name: f"person-{number}" for number, name in enumerate(store.people.everybody(), start=1)}
-
-
-def people_names(store: Store, *, names: bool) -> Callable[[str], str]:
-    """What people are called: by name where that is asked for, else by pseudonym."""
-    pseudonym_of: dict[str, str] = {}
-
-    def pseudonym(name: str) -> str:
-        # Who labels for the first time while we read has no number yet.
-        if name not in pseudonym_of:
-            pseudonym_of.update(pseudonyms(store))
-        return pseudonym_of[name]
-
-    return str if names else pseudonym
-
-
 def export_labels(store: Store, header: RunHeader, path: Path, *, names: bool = False) -> int:
     """Write the labels of a run by the file's ending: .csv, .jsonl, or .json for Label Studio; how many."""
     if path.suffix not in (".csv", ".jsonl", ".json"):
@@ -319,7 +212,7 @@ def export_labels(store: Store, header: RunHeader, path: Path, *, names: bool = 
     if path.suffix == ".json":
         samples = store.samples(header.id, case_ids=sorted({label.case_id for label in labels}))
         seen = {sample.key: {"input": case.input, "answer": sample.call_result.text} for sample, case in samples}
-        text = _studio(rows, seen)
+        text = studio_text(rows, seen)
     elif path.suffix == ".csv":
         text = _csv(rows)
     else:

@@ -369,6 +369,33 @@ def experts_document(experts: Experts, suite: str) -> Document:
     return Document(f"Experts on {suite}", blocks)
 
 
+def label_lines(
+    agreement: LabelAgreement, estimates: Estimates | None = None, other_run: str = ""
+) -> list[tuple[str, str]]:
+    """What the labels of a run show, in a few lines; where they compare it with another run, which answers people
+    prefer."""
+    if not agreement.n_labels:
+        return [("Labels", "none yet")]
+    people = fmt.counted(len(agreement.people), "person", "people")
+    lines = [("Labels", f"{fmt.counted(agreement.n_labels, 'label')} of {people}")]
+    preferences = (item for item in agreement.preferences if item.other_run == other_run)
+    lines += [("Preferred to the other", _line(item.share)) for item in preferences]
+    if estimates is None:
+        return lines
+    for figure in agreement.figures:
+        alpha = "" if figure.alpha.value is None else f", alpha {figure.alpha.value:.2f}"
+        if figure.n_shared:
+            same = f"{_line(figure.agreement)} of {figure.n_shared:,} shared{alpha}"
+            lines.append((f"{figure.name}: people agree", same))
+        if figure.judge and figure.judge[-1].agreement.n:
+            lines.append((f"{figure.name}: judge agrees", _line(figure.judge[-1].agreement)))
+    rate = estimates.figures[0]
+    lines.append(("Pass rate", _line(rate.together) if rate.together.value is not None else f"none: {rate.why}"))
+    if rate.more_to_halve is not None:
+        lines.append(("To halve the interval", f"{rate.more_to_halve:,} more at random"))
+    return lines
+
+
 def people_data(header: RunHeader, part: Any) -> dict[str, Any]:
     """Agreement or estimates as plain data."""
     return {"run": header.id, "suite": header.suite_name} | encode_object(part)

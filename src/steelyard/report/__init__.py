@@ -1,4 +1,4 @@
-"""Reports as documents of blocks, one module a feature.
+"""Reports as documents of blocks, and what makes text, Markdown, HTML and JSON of them.
 
 Imports `suite`, `store`, `metrics`, `stats`, `scoring`, `analysis` and `decide`.
 """

@@ -8,11 +8,11 @@ from typing import Any
 
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
-from steelyard.report.compare.changes import METRICS
 from steelyard.report.document import section, table_section
 from steelyard.report.render.json import encode_object
 from steelyard.stats.paired import SIGNIFICANT
 from steelyard.stats.power import POWER, Design, PowerFigures
+from steelyard.wording import HEADLINE_METRICS
 
 METHOD = (
     f"paired comparison of two runs, two-sided at 5 %, {100 * POWER:.0f} % power; the pass rate of single samples by"
@@ -40,7 +40,7 @@ def power_data(figures: PowerFigures) -> dict[str, Any]:
 
 def _power_sentence(figures: PowerFigures) -> str:
     """The answer in one sentence."""
-    spread, name = figures.spread, METRICS[figures.metric]
+    spread, name = figures.spread, HEADLINE_METRICS[figures.metric]
     today = f"{fmt.counted(spread.n_cases, 'case')} x {fmt.counted(spread.repeats, 'repeat')}"
     if spread.per_unit > 1:
         today += f" in {fmt.counted(round(spread.n_cases / spread.per_unit), 'cluster')}"

@@ -30,7 +30,7 @@ def rescore(
 
     The suite is the one that is named, the one that made the run in Python, or the one of the run's suite name.
     """
-    from steelyard.engine.plan import RunOptions
+    from steelyard.engine.run_options import RunOptions
     from steelyard.loading.chosen_judge import judged_as_then
     from steelyard.runner import run as evaluation
 

@@ -13,7 +13,7 @@ from steelyard.report.render.json import encode
 from steelyard.wording import when
 
 if TYPE_CHECKING:
-    from steelyard.store.logs import BaselineEntry
+    from steelyard.store.baseline_log import BaselineEntry
 
 
 _BY = click.option("--by", metavar="WHO", help="Who locks it. [default: the user of this machine, or of the CI]")
@@ -43,12 +43,14 @@ def set_(run: str, name: str, reason: str, force: bool, by: str | None, store_ur
     A run that is not finished, INVALID, AMBIGUOUS, suspect or of a part of its suite is refused without --force and a
     reason.
     """
-    from steelyard.decide.baselines import anchors_kept, drift, entry_data, set_baseline, whoever
+    from steelyard.cli.user import current_user
+    from steelyard.decide.baselines import drift
+    from steelyard.run_history.baselines import anchors_kept, entry_data, set_baseline
     from steelyard.store.sql import open_store
 
     with open_store(store_url, create=False) as store:
         header = store.run(run)
-        entry = set_baseline(store, header, name, by=by or whoever(), reason=reason, force=force)
+        entry = set_baseline(store, header, name, by=by or current_user(), reason=reason, force=force)
         moved = drift(store, entry)
     if as_json:
         print_json(entry_data(entry) | {"drift": encode(moved)})
@@ -68,7 +70,8 @@ def set_(run: str, name: str, reason: str, force: bool, by: str | None, store_ur
 @as_json
 def list_(suite: str | None, store_url: str | None, as_json: bool) -> None:
     """List all baselines, or those of SUITE."""
-    from steelyard.decide.baselines import baselines, drift, entry_data
+    from steelyard.decide.baselines import baselines, drift
+    from steelyard.run_history.baselines import entry_data
     from steelyard.store.sql import open_store
 
     with open_store(store_url, create=False) as store:
@@ -97,7 +100,8 @@ def show_baseline(name: str, suite: str | None, store_url: str | None, as_json: 
     With the run's verdict, figures and signature.
     """
     from steelyard.analysis.stored import figures_of
-    from steelyard.decide.baselines import drift, entry_data, find_baseline
+    from steelyard.decide.baselines import drift, find_baseline
+    from steelyard.run_history.baselines import entry_data
     from steelyard.run_history.report import SHOWN_OF_BASELINES, baseline_data, baseline_document
     from steelyard.store.sql import open_store
 
@@ -116,7 +120,8 @@ def show_baseline(name: str, suite: str | None, store_url: str | None, as_json: 
 @as_json
 def log(name: str | None, suite: str | None, store_url: str | None, as_json: bool) -> None:
     """Print every lock and removal, all or of NAME, newest first."""
-    from steelyard.decide.baselines import drift, entry_data
+    from steelyard.decide.baselines import drift
+    from steelyard.run_history.baselines import entry_data
     from steelyard.store.sql import open_store
 
     with open_store(store_url, create=False) as store:
@@ -145,11 +150,13 @@ def log(name: str | None, suite: str | None, store_url: str | None, as_json: boo
 @as_json
 def remove(name: str, reason: str, suite: str | None, by: str | None, store_url: str | None, as_json: bool) -> None:
     """Take a name away from its run; the run stays, and so does the log."""
-    from steelyard.decide.baselines import entry_data, find_baseline, remove_baseline, whoever
+    from steelyard.cli.user import current_user
+    from steelyard.decide.baselines import find_baseline
+    from steelyard.run_history.baselines import entry_data, remove_baseline
     from steelyard.store.sql import open_store
 
     with open_store(store_url, create=False) as store:
-        entry = remove_baseline(store, find_baseline(store, name, suite), by=by or whoever(), reason=reason)
+        entry = remove_baseline(store, find_baseline(store, name, suite), by=by or current_user(), reason=reason)
     message = f"{entry.name} of {entry.suite_name} is no baseline any more; it was run {entry.run_id}"
     print_line(message, entry_data(entry), as_json=as_json)
 

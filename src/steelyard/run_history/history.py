@@ -9,19 +9,19 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
 
-from steelyard.analysis.compare.unpaired import smallest_that_matters
 from steelyard.analysis.criteria import HASHED, changed_values, criteria_of, has_criteria
 from steelyard.analysis.stored import figures_of
 from steelyard.analysis.target import changes_text, target_changes, target_description, target_name
 from steelyard.decide.baselines import baselines
 from steelyard.decide.gates import measure
-from steelyard.decide.provenance import DeletedRuns, deletions
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
 from steelyard.loading.own_metrics import load_metrics
 from steelyard.metrics.expressions import EVERY, FACTORS, Gate, parse_gate, parse_metric
 from steelyard.metrics.figures import Figures
+from steelyard.pairing.by_run import smallest_that_matters
 from steelyard.records import RunHeader, RunState, Signature, Verdict
+from steelyard.run_history.deleted_runs import DeletedRuns, deletions
 from steelyard.stats.change_points import METHOD, ChangePoint, Series, find_change_points
 from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Store

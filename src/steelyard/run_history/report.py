@@ -20,7 +20,7 @@ from steelyard.run_history.charts import trend_charts
 from steelyard.run_history.history import History, HistoryRun, Trend, days, figure_by_slice
 from steelyard.stats.change_points import FEWEST_RUNS
 from steelyard.stats.intervals import Estimate
-from steelyard.store.logs import BaselineEntry
+from steelyard.store.baseline_log import BaselineEntry
 from steelyard.store.selection import OfRun
 from steelyard.wording import day
 

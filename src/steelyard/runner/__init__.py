@@ -1,1 +1,1 @@
-"""Whole actions from beginning to end (run, rescore, attribution)."""
+"""Whole actions from beginning to end (run, rescore), and whether two runs were scored alike."""

@@ -8,7 +8,8 @@ from itertools import islice
 from typing import Any
 
 from steelyard.analysis.stored import figures_of
-from steelyard.engine.plan import Plan, Planned, RunOptions
+from steelyard.engine.plan import Plan, Planned
+from steelyard.engine.run_options import RunOptions
 from steelyard.frozen import frozen
 from steelyard.loading.chosen_judge import models_of
 from steelyard.metrics.figures import WHOLE_RUN, Figures

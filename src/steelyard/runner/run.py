@@ -6,43 +6,43 @@ import contextlib
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import islice, product
 from typing import TYPE_CHECKING, Any
 
-from steelyard import __version__
+from steelyard import __version__, plugins
 from steelyard.analysis.model import Summary
 from steelyard.analysis.repeats import MOST_CELLS
 from steelyard.analysis.stored import stored_form
 from steelyard.analysis.summary import summarise_stored
 from steelyard.decide.baselines import Reference, held_against, runs_held_against, stored
 from steelyard.decide.gates import Decision
+from steelyard.decide.judge_limits import broken_judge_limits, judge_doubts
 from steelyard.decide.provenance import with_provenance
 from steelyard.decide.verdict import decide
 from steelyard.engine.after_run import after_the_run, worth_noting
 from steelyard.engine.engine import Ending, Engine
 from steelyard.engine.health import Health
 from steelyard.engine.owner import free_lease, myself
-from steelyard.engine.plan import (
+from steelyard.engine.plan import Plan
+from steelyard.engine.process import in_own_loop
+from steelyard.engine.replay import ReplayTarget
+from steelyard.engine.rescore import rescore as rescore_answers
+from steelyard.engine.resume import (
     SCORING,
-    Plan,
-    RunOptions,
-    Selection,
     changed_parts,
     find_unfinished,
     load_after_resume,
-    load_of,
     refuse_unfinished_rescore,
     require_same_signature,
     resumed_options,
     selection_of,
 )
-from steelyard.engine.process import in_own_loop
-from steelyard.engine.replay import ReplayTarget
-from steelyard.engine.rescore import rescore as rescore_answers
 from steelyard.engine.retry import find_failed, planned_samples, retried, take_over
-from steelyard.engine.scoring_processes import Scoring
+from steelyard.engine.run_options import RunOptions, Selection, load_of
+from steelyard.engine.scoring_processes import ScoresRecorded, Scoring
 from steelyard.engine.scoring_setup import ScoringSetup, as_rescored
 from steelyard.engine.writer import Progress, Silent
 from steelyard.errors import UNFINISHED, RunTaken, SteelyardError, UsageError
@@ -54,12 +54,10 @@ from steelyard.metrics.own import with_values
 from steelyard.metrics.run_data import RunData
 from steelyard.records import Mode, RunHeader, RunState, Signature, TargetFacts
 from steelyard.redact import redacted_output
-from steelyard.runner.judge_checks import broken_judge_limits, judge_doubts, with_anchors
-from steelyard.runner.spread import spread, spread_scoring
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.scoring.model_scorers import models_asked
 from steelyard.store.base import Store
-from steelyard.store.sql import new_run_id
+from steelyard.store.run_rows import new_run_id
 from steelyard.suite.case import Case, digest
 from steelyard.suite.judge import MODELS
 from steelyard.suite.models import Limits, PlannedCheck, SuiteModel, UncalledCase
@@ -71,9 +69,9 @@ from steelyard.targets.open_files import room_for_files
 from steelyard.targets.stored_request import asked_by
 
 if TYPE_CHECKING:
-    from steelyard.analysis.compare.pairing import ComparedRun
     from steelyard.engine.judges import Judges
     from steelyard.engine.sample import ScoringThread
+    from steelyard.pairing.runs import ComparedRun
     from steelyard.report.model import Report
     from steelyard.store.ownership import Lease
 
@@ -145,11 +143,45 @@ def run(
         if finished and ending.broken is None:
             left = None if limits.max_cost is None else limits.max_cost - ending.spent
             paid = limits.model_copy(update={"max_cost": left})
-            header = with_anchors(header, suite, paid, store, reference, progress, env)
+            if _measures_drift(header, suite, paid):
+                from steelyard.runner.anchors import with_anchors  # takes long to import, and few runs need it
+
+                header = with_anchors(header, suite, paid, store, reference, progress, env)
         result = finish(
             store, header, ending.health, finished=finished, reference=reference, allow_mismatch=allow_mismatch
         )
     return replace(result, ending=ending)
+
+
+def spread(
+    made: Sequence[Prepared], options: RunOptions, note: Callable[[str], None], env: Mapping[str, str] | None
+) -> AbstractContextManager[list[Prepared]]:
+    """The runs (of one suite: the arms of an A/B, or one alone), carried out by workers where `options.on` names
+    some."""
+    if options.on is None:
+        return contextlib.nullcontext(list(made))
+    by_workers: AbstractContextManager[list[Prepared]] = plugins.find("features", "spread")(
+        options.on, made, options, note, env
+    )
+    return by_workers
+
+
+def _spread_scoring(
+    suite: SuiteModel, options: RunOptions, note: Callable[[str], None]
+) -> AbstractContextManager[ScoresRecorded | None]:
+    """How workers score recorded answers where `options.on` names some; None where this process does."""
+    if options.on is None:
+        return contextlib.nullcontext()
+    by_workers: AbstractContextManager[ScoresRecorded] = plugins.find("features", "spread_scoring")(
+        options.on, suite, options, note
+    )
+    return by_workers
+
+
+def _measures_drift(header: RunHeader, suite: SuiteModel, limits: Limits) -> bool:
+    """Whether a model judges whose drift is to be measured; the arms of an experiment are judged side by side."""
+    by_model = suite.judge is not None and any(member.kind != "python" for member in suite.judge.members)
+    return by_model and bool(limits.anchors) and header.options.experiment is None
 
 
 def _with_uncalled(header: RunHeader, made: Prepared, evaluator: Evaluator, store: Store, ending: Ending) -> RunHeader:
@@ -402,7 +434,7 @@ def rescore(
     header = _rescored_header(suite, earlier, options)
     processes = options.workers if options.on is None else 1
     here = _scoring_of(suite, earlier, options, progress, processes)
-    with contextlib.closing(here), spread_scoring(suite, options, progress.note) as remote:
+    with contextlib.closing(here), _spread_scoring(suite, options, progress.note) as remote:
         store.create_run(header)
         rescored = rescore_answers(
             store,

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.analysis.compare.attribution_steps import other_scorers
-from steelyard.analysis.compare.pairing import OTHER_TRUTH, ComparedRun, Rescored, common_cases
-from steelyard.analysis.compare.signatures import overlaid, signed
 from steelyard.engine.other_suite import OtherBalance
+from steelyard.pairing.cases import OTHER_TRUTH, common_cases
+from steelyard.pairing.runs import ComparedRun, Rescored
+from steelyard.pairing.signatures import other_scorers, signed
 from steelyard.records import Mode, Sample
 from steelyard.runner.current_suite import CurrentSuite, current_suite
+from steelyard.runner.overlay import overlaid
 from steelyard.suite.case import Case
 from steelyard.suite.models import SuiteModel
 

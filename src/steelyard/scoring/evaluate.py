@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 from steelyard.errors import Problem, SuiteError
 from steelyard.failures import readable
 from steelyard.frozen import frozen
-from steelyard.plugins import UserCodeError, checked_call, is_own, place_in_words
 from steelyard.records import Box, Check, CheckState, Claim, Finding, Item, Judgement, Mark, Outcome, Score
 from steelyard.redact import learn_secrets, secrets_in
 from steelyard.scoring.base import Answered, Reading
@@ -30,6 +29,7 @@ from steelyard.suite.judge import (
 )
 from steelyard.suite.models import EXPECT, Component, SuiteModel
 from steelyard.suite.rules import measured_for_rules, names_in_rules
+from steelyard.user_code import UserCodeError, checked_call, is_own, place_in_words
 
 if TYPE_CHECKING:
     from steelyard.scoring.expectations import Expectations

@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Final
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validator
 
 from steelyard.frozen import frozen
-from steelyard.plugins import checked_call, is_own
 from steelyard.records import Check, CheckState, Finding
 from steelyard.scoring.base import UNKNOWN, Answered, Reading, Scorer
 from steelyard.scoring.building import build_answer
@@ -20,6 +19,7 @@ from steelyard.scoring.check_rules import AnswerNeed, CheckResult, CheckRule, Ho
 from steelyard.suite.case import EVERY, Case, Unsearchable, compile_path
 from steelyard.suite.models import RequiredRepeats
 from steelyard.suite.yaml import result as was_found
+from steelyard.user_code import checked_call, is_own
 
 SCHEMA: Final = "schema"
 """The check that an answer fits the suite's schema."""

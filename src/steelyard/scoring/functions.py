@@ -16,12 +16,13 @@ from typing import Any, ClassVar
 
 from pydantic import Field, field_serializer
 
-from steelyard.plugins import UserCodeError, bound_values, checked_call, in_one_line, number, place_in_words, place_of
 from steelyard.records import Finding
 from steelyard.scoring.base import Reading, Scorer
 from steelyard.suite.case import Case
 from steelyard.suite.values import Scale
 from steelyard.suite.yaml import listed, meant_or_listed
+from steelyard.suite_code import bound_values, place_of
+from steelyard.user_code import UserCodeError, checked_call, in_one_line, number, place_in_words
 
 _ALLOWED = "a number from {} to {}, true or false, a dict or a Reading"
 _FINDING = ("code", "place", "expected", "got", "evidence", "section", "gain")

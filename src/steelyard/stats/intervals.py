@@ -488,3 +488,15 @@ def _with_two_more(sums: Array, sizes: Array, moved: Array, widest: float) -> Bo
     squares = float((apart**2).sum()) + 2 * size * size * (far * far + mean * mean)
     error = math.sqrt((cases + 2) / (cases + 1) * squares) / (n + 2 * size)
     return student(mean, error, cases + 1)
+
+
+def independent_difference(a: Estimate, b: Estimate) -> Estimate:
+    """B minus A of two independent estimates, with the interval that squares and adds the distances to their ends
+    (Newcombe 1998); no interval where one of them has none."""
+    if a.value is None or b.value is None:
+        return Estimate(None, 0)
+    difference, n = b.value - a.value, a.n + b.n
+    if a.low is None or a.high is None or b.low is None or b.high is None:
+        return Estimate(difference, n)
+    down, up = math.hypot(b.value - b.low, a.high - a.value), math.hypot(b.high - b.value, a.value - a.low)
+    return Estimate(difference, n, 0, difference - down, difference + up)

@@ -26,9 +26,10 @@ from steelyard.suite.case import Case, unit_name
 if TYPE_CHECKING:
     import numpy as np
 
+    from steelyard.store.alert_log import AlertRecord, Delivery
+    from steelyard.store.baseline_log import BaselineEntry
     from steelyard.store.contents import Contents
     from steelyard.store.figures import Figure, StoredSummary
-    from steelyard.store.logs import AlertRecord, BaselineEntry, Delivery
     from steelyard.store.ownership import Lease
     from steelyard.store.paging import Page
     from steelyard.store.people import PeopleTables

@@ -1,121 +1,30 @@
-"""Records as JSON, as rows of a database and back, and the JSON Schema of it, all derived from dataclass fields.
+"""Records as JSON, as rows of a database and back, all derived from dataclass fields.
 
 A field that has its default is left out of the JSON, and so is one that is no part of the record's identity
 (`field(compare=False)`). A number that is not finite is nothing: a field falls back to its default or to null, a
 mapping loses the entry. Where such a number means something the type says so (`records.RawFloat`): it is then written
 as the text "NaN", "Infinity" or "-Infinity". A class with `to_data` and `from_data` makes its JSON object
-itself (`records.Signature`).
-
-Text is written so that both databases hold it and give it back unchanged. PostgreSQL cannot hold U+0000, and neither
-database holds a lone surrogate; model output may contain both. Such characters, and the mark itself, are stored as the
-mark U+0010 followed by four hexadecimal digits. Two surrogates that form a pair are the character they spell: JSON
-knows no difference, so none is kept.
+itself (`records.Signature`). `record_schema` makes the JSON Schema of it.
 """
 
 from __future__ import annotations
 
-import ast
-import inspect
 import json
 import math
-import re
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import StrEnum
 from functools import cache, cached_property
-from itertools import pairwise
 from operator import attrgetter, index
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from steelyard.frozen import frozen
-from steelyard.suite.case import json_writer
+from steelyard.store.stored_text import from_stored, number_word, to_json, to_stored
 
 Row = tuple[Any, ...]
 Schema = dict[str, Any]
 _Record = TypeVar("_Record")
-
-MARK = "\x10"
-_UNSAFE = re.compile("[\x00\x10\ud800-\udfff]")
-_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
-_MARKED = re.compile("\x10([0-9a-f]{4})")
-
-
-# ---- text and JSON
-
-
-def to_stored(text: str) -> str:
-    """The text as a database can hold it; `from_stored` gives the original back."""
-    if text.isascii() and "\x00" not in text and MARK not in text:
-        return text
-    joined = _PAIR.sub(lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16"), text)
-    return _UNSAFE.sub(lambda match: f"{MARK}{ord(match[0]):04x}", joined)
-
-
-def from_stored(text: str) -> str:
-    """The original of a text that `to_stored` made."""
-    return text if MARK not in text else _MARKED.sub(lambda match: chr(int(match[1], 16)), text)
-
-
-def from_stored_or_none(text: str | None) -> str | None:
-    """`from_stored` that lets an absent text stay absent."""
-    return None if text is None else from_stored(text)
-
-
-def _plain(value: Any) -> Any:
-    """What JSON has no word for, in a word it has: any mapping, a set in one order, numpy's numbers; else its text."""
-    if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, set | frozenset):
-        return sorted(value, key=str)
-    tolist = getattr(value, "tolist", None)
-    data = value if tolist is None else tolist()
-    return str(value) if type(data) is type(value) else data
-
-
-_write = json_writer((",", ":"), _plain, allow_nan=False)
-_compact_ascii = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"), default=_plain)
-
-
-def to_json(data: Any) -> str:
-    """Plain data as compact JSON that any database, file and JSON reader can hold.
-
-    JSON has no word for a number that is not finite: it becomes the text "NaN", "Infinity" or "-Infinity".
-    """
-    try:
-        written = _write(data)
-    except ValueError:
-        data = _in_words(data)
-        written = _write(data)
-    if written.isascii() or _is_unicode(written):
-        return written
-    return _compact_ascii.encode(data)
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _in_words(data: Any) -> Any:
-    if isinstance(data, float) and not math.isfinite(data):
-        return _word(data)
-    if isinstance(data, Mapping):
-        return {key: _in_words(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [_in_words(value) for value in data]
-    return data if data is None or isinstance(data, str | int | float) else _in_words(_plain(data))
-
-
-def _word(number: float) -> str:
-    return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
-
-
-# ---- how values of a type are written
 
 
 _NOTHING: Any = object()
@@ -146,7 +55,7 @@ def _raw_number(value: Any) -> Any:
     except OverflowError:
         # A whole number beyond all floats.
         number = math.inf if value > 0 else -math.inf
-    return number if math.isfinite(number) else _word(number)
+    return number if math.isfinite(number) else number_word(number)
 
 
 def whole_in(allowed: range, value: Any) -> int | None:
@@ -205,8 +114,8 @@ def _form_of(hint: Any) -> _Form:
         # Most headers have none of the plans that they may have: those are looked at when the first is there.
         return _Form(
             {"$ref": f"#/$defs/{hint.__name__}"},
-            lambda value: _codec(hint).encode(value),
-            lambda data: _codec(hint).decode(data),
+            lambda value: codec_of(hint).encode(value),
+            lambda data: codec_of(hint).decode(data),
         )
     raise TypeError(f"no form for {hint}")
 
@@ -292,9 +201,6 @@ def _mapping(key: Any, hint: Any) -> _Form:
     )
 
 
-# ---- records
-
-
 @frozen
 class _Part:
     """One field of a record."""
@@ -378,7 +284,7 @@ class _Codec:
 def _encode_source(part: _Part) -> str:
     """The lines that write one field."""
     name = part.name
-    if _required(part):
+    if is_required(part):
         if part.form.encode is None:
             return f" data[{name!r}] = record.{name}"
         return f" v = encode_{name}(record.{name})\n if v is NOTHING: return NOTHING\n data[{name!r}] = v"
@@ -391,7 +297,8 @@ def _encode_source(part: _Part) -> str:
     return f"{there}\n  v = encode_{name}(v)\n  if v is not NOTHING: data[{name!r}] = v"
 
 
-def _required(part: _Part) -> bool:
+def is_required(part: _Part) -> bool:
+    """Whether a record cannot be made without the field."""
     return part.default is MISSING
 
 
@@ -410,7 +317,8 @@ def _without_none(hint: Any) -> Any:
 _CODECS: dict[Any, _Codec] = {}
 
 
-def _codec(kind: Any) -> _Codec:
+def codec_of(kind: Any) -> _Codec:
+    """What writes and reads records of a class; made once."""
     try:
         return _CODECS[kind]
     except KeyError:
@@ -419,7 +327,7 @@ def _codec(kind: Any) -> _Codec:
 
 def encode(record: Any) -> dict[str, Any]:
     """A record as plain data, what has its default left out."""
-    data: dict[str, Any] = _codec(type(record)).encode(record)
+    data: dict[str, Any] = codec_of(type(record)).encode(record)
     if data is _NOTHING:
         raise ValueError(f"a number of {record!r} cannot be kept")
     return data
@@ -427,17 +335,14 @@ def encode(record: Any) -> dict[str, Any]:
 
 def decode(kind: type[_Record], data: dict[str, Any]) -> _Record:
     """The record back from `encode`."""
-    return cast("_Record", _codec(kind).decode(data))
-
-
-# ---- many small records in one text: a list for each field, so that columns are read without making a record of each
+    return cast("_Record", codec_of(kind).decode(data))
 
 
 def pack(records: Sequence[Any]) -> str:
     """The records of one class in one text; a field that has its default in all of them is null."""
     if not records:
         return "[]"
-    codec = _codec(type(records[0]))
+    codec = codec_of(type(records[0]))
     columns: list[Any] = list(zip(*map(codec.values, records), strict=True))
     for at, part in enumerate(codec.parts):
         if part.default is not MISSING and part.all_default(columns[at]):
@@ -459,7 +364,7 @@ def unpack(kind: type[_Record], text: str) -> tuple[_Record, ...]:
         return ()
     n = len(columns[0])
     read = []
-    for part, column in zip(_codec(kind).parts, columns, strict=True):
+    for part, column in zip(codec_of(kind).parts, columns, strict=True):
         way = part.form.decode
         if column is None:
             read.append([part.default] * n)
@@ -473,16 +378,13 @@ def unpack(kind: type[_Record], text: str) -> tuple[_Record, ...]:
 def unpacked_columns(kind: type[Any], packed: Sequence[list[Any]]) -> list[list[Any]]:
     """For each field of the records in some parsed texts of `pack` the values of all of them, as they are written."""
     columns: list[list[Any]] = []
-    for at, part in enumerate(_codec(kind).parts):
+    for at, part in enumerate(codec_of(kind).parts):
         values: list[Any] = []
         for texts in packed:
             if texts:
                 values += [part.default] * len(texts[0]) if texts[at] is None else texts[at]
         columns.append(values)
     return columns
-
-
-# ---- rows of tables whose columns are named after the fields
 
 
 def _column(hint: Any, default: Any) -> tuple[_Way, _Way]:
@@ -518,59 +420,10 @@ def columns_of(kind: type[Any]) -> tuple[str, ...]:
 
 def to_row(record: Any) -> Row:
     """The record as a row, None where a field is None."""
-    row: Row = _codec(type(record)).to_row(record)
+    row: Row = codec_of(type(record)).to_row(record)
     return row
 
 
 def from_row(kind: type[_Record], row: Iterable[Any]) -> _Record:
     """The record back from `to_row`."""
-    return cast("_Record", _codec(kind).from_row(row))
-
-
-# ---- the JSON Schema
-
-
-def schemas_of(kinds: Iterable[type[Any]]) -> dict[str, Schema]:
-    """The JSON Schema of records, and of all records inside them, by the names of their classes."""
-    schemas: dict[str, Schema] = {}
-    waiting = list(kinds)
-    while waiting:
-        kind = waiting.pop(0)
-        if kind.__name__ not in schemas:
-            schemas[kind.__name__] = _schema(kind)
-            hints = get_type_hints(kind)
-            waiting += [inner for part in _codec(kind).parts for inner in _records_in(hints[part.name])]
-    return schemas
-
-
-def _schema(kind: type[Any]) -> Schema:
-    about = _docstrings(kind)
-    properties = {}
-    for part in _codec(kind).parts:
-        described: Schema = {"description": about[part.name]} if part.name in about else {}
-        default = {"default": part.default} if isinstance(part.default, str | float | int) else {}
-        properties[part.name] = described | part.form.schema | default
-    return {
-        "description": " ".join((kind.__doc__ or "").split()),
-        "type": "object",
-        "properties": properties,
-        "required": [part.name for part in _codec(kind).parts if _required(part)],
-        "additionalProperties": False,
-    }
-
-
-def _records_in(hint: Any) -> list[type[Any]]:
-    if isinstance(hint, type) and is_dataclass(hint):
-        return [] if hasattr(hint, "from_data") else [hint]
-    return [record for arg in get_args(hint) for record in _records_in(arg)]
-
-
-def _docstrings(kind: type[Any]) -> dict[str, str]:
-    """What stands below the fields of a class, by field."""
-    tree = ast.parse(inspect.getsource(sys.modules[kind.__module__]))
-    body = next(node.body for node in tree.body if isinstance(node, ast.ClassDef) and node.name == kind.__name__)
-    texts = {}
-    for field_node, below in pairwise(body):
-        if isinstance(field_node, ast.AnnAssign) and isinstance(below, ast.Expr):
-            texts[ast.unparse(field_node.target)] = " ".join(str(ast.literal_eval(below.value)).split())
-    return texts
+    return cast("_Record", codec_of(kind).from_row(row))

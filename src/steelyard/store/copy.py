@@ -17,9 +17,10 @@ from typing import Any
 from steelyard.errors import StoreError, UsageError
 from steelyard.frozen import slotted
 from steelyard.records import RunState
-from steelyard.store.codec import Row, from_stored, to_stored
+from steelyard.store.codec import Row
 from steelyard.store.databases import Duplicate, Session
 from steelyard.store.sql import SqlStore
+from steelyard.store.stored_text import from_stored, to_stored
 
 OF_A_RUN = (
     *("layouts", "calls", "answers", "judge_calls", "samples", "findings", "tags", "judgements"),
@@ -114,9 +115,6 @@ def copy_store(source: SqlStore, target: SqlStore, going_on: Collection[str], no
     copied.left += problems
     target.database.outlast(lambda: _copy_cache(source, target))
     return copied
-
-
-# ---- a run
 
 
 @slotted
@@ -228,9 +226,6 @@ def _replaced(row: Row, places: list[int], others: dict[Any, Any]) -> Row:
     for at in places:
         values[at] = None if values[at] is None else others[values[at]]
     return tuple(values)
-
-
-# ---- what stands beside the runs
 
 
 Key = tuple[str, tuple[Any, ...]]

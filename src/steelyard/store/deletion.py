@@ -14,12 +14,14 @@ from typing import Any
 
 from steelyard.frozen import slotted
 from steelyard.records import RunHeader
-from steelyard.store.codec import Row, from_stored, to_stored
+from steelyard.store.baseline_log import baseline_entries, standing
+from steelyard.store.codec import Row
 from steelyard.store.copy import OF_A_RUN
 from steelyard.store.databases import Session, in_pieces, placeholders
-from steelyard.store.logs import baseline_entries, keep_deleted, standing
+from steelyard.store.past_runs import keep_deleted
 from steelyard.store.schema import Dialect
 from steelyard.store.sql import SqlStore
+from steelyard.store.stored_text import from_stored, to_stored
 
 _LABELLED = (
     "SELECT run FROM labels WHERE run IS NOT NULL UNION SELECT other_run FROM labels WHERE other_run IS NOT NULL"

@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 from steelyard.frozen import frozen
 from steelyard.stats.intervals import Estimate, Possible, lower_bound
-from steelyard.store.codec import Row, from_stored, to_json, to_stored
+from steelyard.store.codec import Row
 from steelyard.store.databases import Session, in_pieces, placeholders
 from steelyard.store.packing import pack_text, unpack_text
+from steelyard.store.stored_text import from_stored, to_json, to_stored
 
 Names = tuple[str, ...]
 

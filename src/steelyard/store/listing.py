@@ -8,9 +8,10 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from steelyard.records import RunHeader, RunState
-from steelyard.store.codec import columns_of, from_row, from_stored, to_stored
+from steelyard.store.codec import columns_of, from_row
 from steelyard.store.databases import Database, Session, in_pieces, placeholders
 from steelyard.store.samples import cases_after
+from steelyard.store.stored_text import from_stored, to_stored
 
 _MOST_HEADERS = 20_000
 """Headers, a kB or two each."""

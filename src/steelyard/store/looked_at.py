@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from steelyard.records import Claim
-from steelyard.store.codec import from_stored, unpack
+from steelyard.store.codec import unpack
 from steelyard.store.contents import confusion_label
 from steelyard.store.databases import Session, placeholders
 from steelyard.store.selection import Selection
+from steelyard.store.stored_text import from_stored
 from steelyard.suite.case import NONE
 
 _FINDINGS = "SELECT seq, code, section, expected, got FROM findings WHERE run = ? AND seq IN"

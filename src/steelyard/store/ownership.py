@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from steelyard.errors import RunTaken
 from steelyard.frozen import frozen
 from steelyard.records import Owner, RunState
-from steelyard.store.codec import decode, to_stored
+from steelyard.store.codec import decode
+from steelyard.store.stored_text import to_stored
 
 if TYPE_CHECKING:
     from steelyard.store.databases import Database, Session

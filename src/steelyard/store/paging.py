@@ -20,13 +20,13 @@ from typing import Any
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
 from steelyard.records import TIMEOUTS, AtLeast, Check, Outcome
-from steelyard.store.codec import from_stored, from_stored_or_none, to_stored, unpack
+from steelyard.store.codec import unpack
 from steelyard.store.databases import IN_LIMIT, Session, placeholders
 from steelyard.store.looked_at import tests_of
 from steelyard.store.packing import BLOCK, head_of_text, unpack_text
-from steelyard.store.samples import INCONCLUSIVE, layouts_of, timed
-from steelyard.store.selection import CONCLUSIVE, Selection
-from steelyard.store.selection import INCONCLUSIVE as ANY_INCONCLUSIVE
+from steelyard.store.score_layouts import layouts_of
+from steelyard.store.selection import Selection
+from steelyard.store.sql_paging import LATENCY, SMALL, SqlSource
 from steelyard.store.stored_paging import (
     CODED,
     ORDERS,
@@ -35,10 +35,8 @@ from steelyard.store.stored_paging import (
     PageRequest,
     StoredColumns,
     StoredSource,
-    no_such_place,
-    span_of,
 )
-from steelyard.suite.case import NONE
+from steelyard.store.stored_text import from_stored, from_stored_or_none
 
 TIME = 0.06
 """Seconds after which a search stops."""
@@ -46,8 +44,6 @@ _TIME_TO_COUNT = 1.0
 _MOST_COUNTED = 1_000_000
 HEAD = 200
 """Characters of an answer that a page shows."""
-_SMALL = 20_000
-"""Samples that are counted by SQL at once, and positions that are looked at together."""
 
 
 @frozen
@@ -142,21 +138,21 @@ def read_neighbors(session: Session, run: int, position: int, request: PageReque
 
 def _source(
     session: Session, run: int, request: PageRequest, cache: ArrayCache
-) -> tuple[StoredSource | _SqlSource, Callable[[list[int]], list[int]] | None, CountingRules]:
+) -> tuple[StoredSource | SqlSource, Callable[[list[int]], list[int]] | None, CountingRules]:
     """Where the positions of a request's samples come from, which of them are meant when not all are, and the rules."""
     stored, planned = session.execute("SELECT suite, n_planned FROM runs WHERE number = ?", (run,))[0]
     rules = CountingRules.of(json.loads(stored))
-    source: StoredSource | _SqlSource
+    source: StoredSource | SqlSource
     try:
         source, left = StoredSource(session, run, request, rules, cache), request.selection.without_columns()
     except KeyError:
         # A small run, one that goes on, or one of whose arrays somebody deleted some.
-        source, left = _SqlSource(session, run, request, rules, planned), request.selection
+        source, left = SqlSource(session, run, request, rules, planned), request.selection
     return source, _matching(session, run, left), rules
 
 
 def _read(
-    source: StoredSource | _SqlSource,
+    source: StoredSource | SqlSource,
     matching: Callable[[list[int]], list[int]] | None,
     request: PageRequest,
     deadline: float,
@@ -185,9 +181,6 @@ def _pieces(places: list[int]) -> Iterator[list[int]]:
         yield places[start : start + size]
         start += size
         size = min(2 * size, IN_LIMIT) if time.monotonic() - began < TIME / 10 else max(size // 2, 1)
-
-
-# ---- what must be looked at sample by sample
 
 
 _TEXTS = """
@@ -258,119 +251,8 @@ def _is_checked(checks: Sequence[Check], selection: Selection) -> bool:
     )
 
 
-# ---- by SQL
-
-
-_LATENCY = timed("a.latency", "a.failure_kind")
-_SCORE = f"CASE WHEN s.outcome = '{Outcome.MALFORMED}' THEN 0.0 ELSE s.score END"
-_LAST = 9e99
-"""Comes after every score and every latency."""
-_KEYS = {
-    "plan": "s.seq",
-    "case": "s.case_id",
-    "score": f"coalesce({{sign}} {_SCORE}, {_LAST})",
-    "latency": f"coalesce({{sign}} {_LATENCY}, {_LAST})",
-}
-_ANSWERED = f"a.cached = 0 AND s.outcome <> '{Outcome.TARGET_FAILED}' AND {_LATENCY}"
-_CALLED = f"a.cached = 0 AND (s.outcome <> '{Outcome.TARGET_FAILED}' OR a.failure_kind IN {TIMEOUTS}) AND {_LATENCY}"
-_CONDITIONS = {
-    "passed": f"CASE WHEN s.outcome = '{Outcome.MALFORMED}' AND ? THEN 0 ELSE s.passed END = ?",
-    "band": f"coalesce(s.band, CASE WHEN s.outcome = '{Outcome.MALFORMED}' THEN ? END) = ?",
-    "tag": "EXISTS (SELECT 1 FROM tags g WHERE g.run = s.run AND g.seq = s.seq AND g.tag = ?)",
-    "code": "EXISTS (SELECT 1 FROM findings f WHERE f.run = s.run AND f.seq = s.seq AND f.code = ?)",
-    "failure": "a.failure_kind = ?",
-    "case": "s.case_id = ?",
-    "min_score": f"{_SCORE} >= ?",
-    "max_score": f"{_SCORE} <= ?",
-    "min_latency": f"{_CALLED} >= ?",
-    "max_latency": f"{_ANSWERED} <= ?",
-}
-
-
-def _conditions(selection: Selection, rules: CountingRules) -> Iterator[tuple[str, list[Any]]]:
-    """What SQL can tell of a selection."""
-    lowest = None if rules.lowest_band is None else to_stored(rules.lowest_band)
-    before: dict[str, list[Any]] = {"passed": [rules.has_threshold], "band": [lowest]}
-    for name, value in selection.given().items():
-        if name in ("category", "difficulty", "variant"):
-            none = f"coalesce(s.{name}, '{NONE}') IN ('', '{NONE}')"
-            yield (none, []) if value == NONE else (f"s.{name} = ?", [to_stored(value)])
-        elif name == "outcome" and value == ANY_INCONCLUSIVE:
-            # That it is not scored is said as the index says it.
-            yield f"s.outcome <> 'scored' AND s.outcome IN ({placeholders(INCONCLUSIVE)})", list(INCONCLUSIVE)
-        elif name == "outcome" and value != CONCLUSIVE:
-            scored = " AND s.outcome <> 'scored'" if value != Outcome.SCORED else ""
-            yield f"s.outcome = ?{scored}", [to_stored(value)]
-        elif name in _CONDITIONS:
-            stored = to_stored(value) if isinstance(value, str) else int(value) if name == "passed" else value
-            yield _CONDITIONS[name], [*before.get(name, ()), stored]
-    if selection.asks_conclusive:
-        of_mode = "" if rules.mode is None else " AND s.mode = ?"
-        yield f"(s.outcome = 'malformed' OR s.outcome = 'scored'{of_mode})", [] if rules.mode is None else [rules.mode]
-
-
-class _SqlSource:
-    """A run whose columns are not stored: one that is small, or goes on."""
-
-    def __init__(self, session: Session, run: int, request: PageRequest, rules: CountingRules, planned: int) -> None:
-        self._session, self._run, self._request = session, run, request
-        parts = list(_conditions(request.selection, rules))
-        self._values = [run, *(value for _, values in parts for value in values)]
-        key = _KEYS[request.order].format(sign="-" if request.descending else "")
-        where = " AND ".join(["s.run = ?", *(sql for sql, _ in parts)])
-        calls = " JOIN calls a ON a.run = s.call_run AND a.seq = s.seq" if "a." in where + key else ""
-        self._key, self._from, self._where = key, f"FROM samples s{calls}", where
-        self._first, self._last = span_of(session, run)
-        self._few = self._last - self._first < _SMALL
-        self._planned = max(planned, self._last + 1)
-        self.total = session.execute("SELECT count(*) FROM samples WHERE run = ?", (run,))[0][0] if self._few else None
-
-    def next(self, cursor: int | None, n: int) -> tuple[list[int], int | None]:
-        down = self._request.reads_down
-        where, values = self._where, list(self._values)
-        end = None
-        if self._request.order == "plan":
-            # Not further than this at a time: what is rare would otherwise be looked for in the whole run.
-            start = cursor if cursor is not None else self._last + 1 if down else self._first - 1
-            end = start - _SMALL if down else start + _SMALL
-            where += " AND s.seq < ? AND s.seq >= ?" if down else " AND s.seq > ? AND s.seq <= ?"
-            values += [start, end]
-        elif cursor is not None:
-            where += f" AND ({self._key}, s.seq) {'<' if down else '>'} (?, ?)"
-            values += [self._key_at(cursor), cursor]
-        way = "DESC" if down else "ASC"
-        sql = f"SELECT s.seq {self._from} WHERE {where} ORDER BY {self._key} {way}, s.seq {way} LIMIT ?"
-        places = [row[0] for row in self._session.execute(sql, (*values, n))]
-        if len(places) == n:
-            return places, places[-1]
-        over = end is None or (end <= self._first if down else end >= self._last)
-        return places, None if over else end
-
-    def _key_at(self, cursor: int) -> Any:
-        calls = "JOIN calls a ON a.run = s.call_run AND a.seq = s.seq"
-        sql = f"SELECT {self._key} FROM samples s {calls} WHERE s.run = ? AND s.seq = ?"  # noqa: S608 - our own words
-        rows = self._session.execute(sql, (self._run, cursor))
-        if not rows:
-            raise no_such_place(cursor)
-        return rows[0][0]
-
-    def count(self) -> int | None:
-        if not self._few:
-            return None
-        sql = f"SELECT count(*) {self._from} WHERE {self._where}"
-        return int(self._session.execute(sql, self._values)[0][0])
-
-    def passed(self, cursor: int) -> tuple[int, int] | None:
-        if self._request.order != "plan":
-            return None
-        return (self._last - cursor if self._request.reads_down else cursor - self._first) + 1, self._planned
-
-
-# ---- what a page shows
-
-
 _ROWS = f"""
-SELECT s.seq, s.case_id, s.variant, s.repeat, s.outcome, s.score, s.passed, s.band, s.category, {_LATENCY}, a.cost,
+SELECT s.seq, s.case_id, s.variant, s.repeat, s.outcome, s.score, s.passed, s.band, s.category, {LATENCY}, a.cost,
     a.failure_kind, substr(t.text, 1, {5 * HEAD}), substr(t.packed, 1, {BLOCK}), s.mode
 FROM samples s JOIN calls a ON a.run = s.call_run AND a.seq = s.seq
 LEFT JOIN answers t ON t.run = s.call_run AND t.seq = s.seq
@@ -412,9 +294,6 @@ def _rows(session: Session, run: int, places: Sequence[int], rules: CountingRule
         )
 
 
-# ---- what can be asked for
-
-
 _DISTINCT = {
     "samples": """SELECT DISTINCT outcome, category, difficulty, band, variant, failure_kind FROM (
 SELECT s.*, a.failure_kind FROM samples s JOIN calls a ON a.run = s.call_run AND a.seq = s.seq
@@ -432,7 +311,7 @@ def choices_of(session: Session, run: int, cache: ArrayCache) -> dict[str, list[
     ended = session.execute("SELECT 1 FROM runs WHERE number = ? AND state = 'ended'", (run,))
 
     def read() -> dict[str, list[str]]:
-        most = _SMALL if ended else _SMALL // 10
+        most = SMALL if ended else SMALL // 10
         rows = {name: session.execute(sql, (run, most)) for name, sql in _DISTINCT.items()}
         columns = list(zip(*rows["samples"], strict=True)) or [()] * len(CODED)
         values: dict[str, Sequence[Any]] = dict(zip(CODED, columns, strict=True))

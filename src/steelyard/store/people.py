@@ -14,8 +14,9 @@ from typing import Any
 
 from steelyard.errors import StoreError
 from steelyard.frozen import frozen
-from steelyard.store.codec import Row, columns_of, decode, encode, from_row, from_stored, to_json, to_row, to_stored
+from steelyard.store.codec import Row, columns_of, decode, encode, from_row, to_row
 from steelyard.store.databases import Database, Session
+from steelyard.store.stored_text import from_stored, to_json, to_stored
 from steelyard.suite.case import digest
 
 RANDOM, DISAGREEMENT, PRECISION, ASKED = "random", "disagreement", "precision", "asked"

@@ -5,32 +5,31 @@ from __future__ import annotations
 import json
 import os
 import re
-import secrets
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
-from datetime import UTC, datetime
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from steelyard.errors import RunNotFound, RunTaken, StoreError, UsageError
-from steelyard.records import (
-    BASELINE_SIGN,
-    SCORER_ERROR,
-    Item,
-    Outcome,
-    PastRun,
-    RunHeader,
-    RunState,
-    Sample,
-    TargetFacts,
+from steelyard.records import SCORER_ERROR, Item, Outcome, PastRun, RunHeader, RunState, Sample, TargetFacts
+from steelyard.store import (
+    alert_log,
+    answer_digests,
+    baseline_log,
+    contents,
+    experiment_log,
+    journal,
+    past_runs,
+    stored_columns,
 )
-from steelyard.store import contents, logs
+from steelyard.store.alert_log import AlertRecord, Delivery
 from steelyard.store.base import Checks, ClaimColumns, Columns, JudgedSample, SampleFinding, Spending
-from steelyard.store.codec import Row, columns_of, from_row, from_stored, to_json, to_row, to_stored
-from steelyard.store.columns import items_of, read_checks, read_claims, read_columns
+from steelyard.store.baseline_log import BaselineEntry
+from steelyard.store.case_rows import case_from, case_row, keep_cases
+from steelyard.store.columns import positions_of, read_columns
 from steelyard.store.contents import Contents
 from steelyard.store.databases import (
     OWN_FOLDER,
@@ -40,9 +39,9 @@ from steelyard.store.databases import (
     SqliteDatabase,
     in_pieces,
     pages_of,
-    placeholders,
 )
-from steelyard.store.excerpt import Excerpt, Repeat, judged_after, read_excerpts, read_repeats, spending_of
+from steelyard.store.excerpt import Excerpt, Repeat, read_excerpts, read_repeats
+from steelyard.store.experiment_log import OnlineReading
 from steelyard.store.figures import (
     Figure,
     StoredSummary,
@@ -51,35 +50,26 @@ from steelyard.store.figures import (
     read_summary,
     stored_bases,
 )
+from steelyard.store.judged import judged_after, spending_of
 from steelyard.store.listing import RunsTable
-from steelyard.store.logs import AlertRecord, BaselineEntry, Delivery, OnlineReading
 from steelyard.store.ownership import Lease, Ownership, read_lease, taken
+from steelyard.store.packed_columns import items_of, read_checks, read_claims
 from steelyard.store.paging import Neighbors, Page, choices_of, read_neighbors, read_page
 from steelyard.store.people import PeopleTables
 from steelyard.store.postgres import PostgresDatabase
-from steelyard.store.samples import (
-    Layouts,
-    case_from,
-    case_row,
-    cases_after,
-    describe_key,
-    findings_of,
-    keep_cases,
-    keep_rescored,
-    keep_samples,
-    page_after,
-    results_by_key,
-    samples_at,
-)
+from steelyard.store.run_rows import RUN_COLUMNS, find_run, list_runs, numbers_of, run_by_id, run_not_found, run_row
+from steelyard.store.sample_writing import describe_key, keep_rescored, keep_samples, results_by_key
+from steelyard.store.samples import cases_after, findings_of, page_after, samples_at
 from steelyard.store.schema import migrate
+from steelyard.store.score_layouts import Layouts
 from steelyard.store.selection import Selection
 from steelyard.store.stored_paging import ArrayCache, PageRequest
+from steelyard.store.stored_text import from_stored, to_json, to_stored
 from steelyard.suite.case import Case, digest
 
 if TYPE_CHECKING:
     import numpy as np
 
-RUN_COLUMNS = (*columns_of(RunHeader), "target_digest")
 _OWNER = "UPDATE runs SET owner_token = ?, beats = beats + 1, seen_at = {now} WHERE id = ?"
 UPDATE_RUN = f"UPDATE runs SET {', '.join(f'{name} = ?' for name in RUN_COLUMNS)}, median_latency = ? WHERE number = ?"  # noqa: S608
 _FAILURES = """
@@ -260,7 +250,7 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
         self, run_ids: Sequence[str], names: Collection[str] | None = None, factors: Collection[str] | None = ("",)
     ) -> dict[str, list[Figure]]:
         def read(session: Session) -> dict[str, list[Figure]]:
-            numbers = _numbers(session, run_ids)
+            numbers = numbers_of(session, run_ids)
             results: dict[str, list[Figure]] = {numbers[number]: [] for number, _ in stored_bases(session, numbers)}
             for number, figure in read_figures(session, numbers, names, factors):
                 results[numbers[number]].append(figure)
@@ -270,7 +260,7 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
 
     def summary_bases(self, run_ids: Sequence[str]) -> dict[str, str]:
         def read(session: Session) -> dict[str, str]:
-            numbers = _numbers(session, run_ids)
+            numbers = numbers_of(session, run_ids)
             return {numbers[number]: basis for number, basis in stored_bases(session, numbers)}
 
         return self._read(read)
@@ -282,13 +272,13 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
         Apart from the transaction that ends the run: what was scored is safe before this begins.
         """
         run = self._read(self._number, run_id)
-        if not self._read(contents.is_large, run):
+        if not self._read(stored_columns.is_large, run):
             return
         parts: dict[str, Callable[[], Any]] = {
-            contents.COLUMNS: lambda: self.columns(run_id),
-            contents.CHECKS: lambda: self.checks(run_id),
-            contents.CONTENTS: lambda: self._read(contents.read_contents_columns, run),
-            contents.DIGESTS: lambda: contents.Digests(self.answer_digests(run_id)),
+            stored_columns.COLUMNS: lambda: self.columns(run_id),
+            stored_columns.CHECKS: lambda: self.checks(run_id),
+            stored_columns.CONTENTS: lambda: self._read(contents.read_contents_columns, run),
+            stored_columns.DIGESTS: lambda: stored_columns.Digests(self.answer_digests(run_id)),
         }
         # A full disk, or another writer that never ends: the run has ended all the same, and its samples say it all.
         with suppress(StoreError):
@@ -299,7 +289,7 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
     @_outlasting
     def _keep_part(self, run: int, part: str, value: Any) -> None:
         with self.database.writing() as session:
-            contents.keep(session, run, part, value)
+            stored_columns.keep(session, run, part, value)
 
     @_outlasting
     def add_samples(
@@ -336,7 +326,7 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
                 else:
                     earlier = self._number(session, from_run)
                     layouts = keep_rescored(session, run, earlier, samples, hashes, layout)
-                logs.forget_entries(session, run, forget)
+                journal.forget_entries(session, run, forget)
         except Duplicate as error:
             raise self._already_kept(run_id, samples) from error
         self._layouts[run] = layouts
@@ -345,17 +335,17 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
     def journal(self, run_id: str, entries: Sequence[tuple[str, dict[str, Any]]]) -> None:
         if entries:
             with self.database.writing() as session:
-                logs.keep_entries(session, self._open_run(session, run_id), entries)
+                journal.keep_entries(session, self._open_run(session, run_id), entries)
 
     @_outlasting
     def journalled(self, run_id: str, keys: Sequence[str] | None = None) -> dict[str, dict[str, Any]]:
         with self.database.reading() as session:
-            return logs.entries_of(session, self._number(session, run_id), keys)
+            return journal.entries_of(session, self._number(session, run_id), keys)
 
     @_outlasting
     def forget_journal(self, run_id: str) -> None:
         with self.database.writing() as session:
-            logs.forget_entries(session, self._owned_run(session, run_id)[0], None)
+            journal.forget_entries(session, self._owned_run(session, run_id)[0], None)
 
     @_outlasting
     def done(self, run_id: str, case_ids: Sequence[str]) -> set[tuple[str, str, int]]:
@@ -393,7 +383,7 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
 
     def positions(self, run_id: str, n: int) -> np.ndarray:
         """The places in the plan of a run's n samples, in the order of `columns`."""
-        return self._read(lambda session: contents.positions_of(session, self._number(session, run_id), n))
+        return self._read(lambda session: positions_of(session, self._number(session, run_id), n))
 
     def cases(self, run_id: str) -> Iterator[Case]:
         run = self._read(self._number, run_id)
@@ -443,9 +433,9 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
     def columns(self, run_id: str) -> Columns:
         with self.database.reading() as session:
             run = self._number(session, run_id)
-            if (columns := contents.stored_columns(session, run)) is not None:
+            if (columns := stored_columns.stored_columns(session, run)) is not None:
                 return columns
-            return read_columns(session, run, _by_id(session, run_id, run_id, self.place).description)
+            return read_columns(session, run, run_by_id(session, run_id, run_id, self.place).description)
 
     @_outlasting
     def claims(self, run_id: str) -> ClaimColumns:
@@ -456,7 +446,7 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
     def checks(self, run_id: str) -> Checks:
         with self.database.reading() as session:
             run = self._number(session, run_id)
-            checks = contents.stored_checks(session, run)
+            checks = stored_columns.stored_checks(session, run)
             return read_checks(session, run) if checks is None else checks
 
     def items(self, run_id: str) -> Iterator[tuple[int, tuple[Item, ...]]]:
@@ -464,20 +454,20 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
 
     def contents(self, run_id: str) -> Contents:
         run = self._read(self._number, run_id)
-        columns = self._read(contents.stored_contents, run) or self._read(contents.read_contents_columns, run)
+        columns = self._read(stored_columns.stored_contents, run) or self._read(contents.read_contents_columns, run)
         return contents.with_texts(self._read, run, columns)
 
     @_outlasting
     def answer_digests(self, run_id: str) -> np.ndarray:
         with self.database.reading() as session:
             run = self._number(session, run_id)
-            digests = contents.stored_digests(session, run)
-            return contents.read_answer_digests(session, run) if digests is None else digests
+            digests = stored_columns.stored_digests(session, run)
+            return answer_digests.read_answer_digests(session, run) if digests is None else digests
 
     @_outlasting
     def answer_lengths(self, run_id: str) -> np.ndarray:
         with self.database.reading() as session:
-            return contents.read_answer_lengths(session, self._number(session, run_id))
+            return answer_digests.read_answer_lengths(session, self._number(session, run_id))
 
     def judgements(self, run_id: str) -> Iterator[JudgedSample]:
         run = self._read(self._number, run_id)
@@ -501,71 +491,71 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
     @_outlasting
     def log_baseline(self, entry: BaselineEntry) -> None:
         with self.database.writing() as session:
-            logs.keep_baseline(session, entry, self._number(session, entry.run_id))
+            baseline_log.keep_baseline(session, entry, self._number(session, entry.run_id))
 
     @_outlasting
     def baseline_log(self, suite: str | None = None) -> list[BaselineEntry]:
         with self.database.reading() as session:
-            return logs.baseline_entries(session, suite)
+            return baseline_log.baseline_entries(session, suite)
 
     @_outlasting
     def runs_of_target(self, target: TargetFacts) -> list[PastRun]:
         with self.database.reading() as session:
-            return logs.runs_of_target(session, target)
+            return past_runs.runs_of_target(session, target)
 
     @_outlasting
     def deleted_runs(self, suite: str | None = None) -> list[PastRun]:
         with self.database.reading() as session:
-            return logs.deleted_runs(session, suite)
+            return past_runs.deleted_runs(session, suite)
 
     @_outlasting
     def log_reading(self, reading: OnlineReading) -> None:
         with self.database.writing() as session:
-            logs.keep_reading(session, reading)
+            experiment_log.keep_reading(session, reading)
 
     @_outlasting
     def readings(self, experiment: str) -> list[OnlineReading]:
         with self.database.reading() as session:
-            return logs.readings_of(session, experiment)
+            return experiment_log.readings_of(session, experiment)
 
     @_outlasting
     def open_alert(self, suite: str, cause: str, run_id: str, content: dict[str, Any]) -> AlertRecord | None:
         try:
             with self.database.writing() as session:
-                return logs.open_alert(session, suite, cause, self._number(session, run_id), content)
+                return alert_log.open_alert(session, suite, cause, self._number(session, run_id), content)
         except Duplicate:
             return None
 
     @_outlasting
     def see_alerts(self, numbers: Sequence[int], run_id: str) -> None:
         with self.database.writing() as session:
-            logs.see_alerts(session, numbers, self._number(session, run_id))
+            alert_log.see_alerts(session, numbers, self._number(session, run_id))
 
     @_outlasting
     def close_alert(self, number: int, run_id: str, ending: dict[str, Any]) -> bool:
         lock = self.database.dialect.lock_rows
         with self.database.writing() as session:
-            return logs.close_alert(session, number, self._number(session, run_id), ending, lock)
+            return alert_log.close_alert(session, number, self._number(session, run_id), ending, lock)
 
     @_outlasting
     def alerts(self, suite: str | None = None, *, closed: bool = False) -> list[AlertRecord]:
         with self.database.reading() as session:
-            return logs.alerts_of(session, suite, closed=closed)
+            return alert_log.alerts_of(session, suite, closed=closed)
 
     @_outlasting
     def unheard_endings(self, suite: str) -> list[AlertRecord]:
         with self.database.reading() as session:
-            return logs.unheard_endings(session, suite)
+            return alert_log.unheard_endings(session, suite)
 
     @_outlasting
     def log_deliveries(self, deliveries: Sequence[Delivery]) -> None:
         with self.database.writing() as session:
-            logs.keep_deliveries(session, deliveries)
+            alert_log.keep_deliveries(session, deliveries)
 
     @_outlasting
     def deliveries(self, alerts: Sequence[int]) -> list[Delivery]:
         with self.database.reading() as session:
-            return logs.deliveries_of(session, alerts)
+            return alert_log.deliveries_of(session, alerts)
 
     @_outlasting
     def cached(self, key: str) -> dict[str, Any] | None:
@@ -641,96 +631,6 @@ def median_latency(session: Session, run: int, header: RunHeader) -> float | Non
     # Not `np.median`, for which numpy imports its masked arrays: a fiftieth of a short run.
     ranked = np.sort(np.concatenate(pieces), axis=None)
     return float(ranked[(len(ranked) - 1) // 2 : len(ranked) // 2 + 1].mean())
-
-
-# ---- names of runs
-
-
-_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
-_LAST = re.compile(r"LAST(?:~(\d{1,9}))?")
-_NEWEST = "ORDER BY created_at DESC, number DESC"
-_SELECT = f"SELECT {', '.join(RUN_COLUMNS)} FROM runs"  # noqa: S608 - our own column names
-
-
-def new_run_id(suite_name: str, now: float) -> str:
-    """A name such as `faces-20270131-201135-k3f9`: readable, sorted by time (UTC) within a suite, and unique."""
-    slug = re.sub(r"[^a-z0-9]+", "-", suite_name.lower()).strip("-") or "run"
-    tail = "".join(secrets.choice(_LETTERS) for _ in range(4))
-    return f"{slug}-{datetime.fromtimestamp(now, UTC):%Y%m%d-%H%M%S}-{tail}"
-
-
-def _numbers(session: Session, run_ids: Iterable[str]) -> dict[int, str]:
-    """The ids of those runs that there are, by number."""
-    numbers: dict[int, str] = {}
-    for piece in in_pieces(map(to_stored, run_ids)):
-        sql = f"SELECT number, id FROM runs WHERE id IN ({placeholders(piece)})"  # noqa: S608 - our own names
-        numbers |= {number: from_stored(run_id) for number, run_id in session.execute(sql, piece)}
-    return numbers
-
-
-def find_run(session: Session, name: str, place: str) -> RunHeader:
-    """The run that `name` means: its id, a unique beginning of it, LAST, LAST~1, ..., or a baseline.
-
-    A baseline is written `@release`; `release` alone does where no run's name begins so.
-    """
-    if last := _LAST.fullmatch(name):
-        rows = session.execute(f"{_SELECT} {_NEWEST} LIMIT 1 OFFSET ?", (int(last[1] or 0),))
-        return _only(session, rows, name, place)
-    if name.startswith(BASELINE_SIGN):
-        return _by_id(session, logs.run_behind(session, name) or "", name, place)
-    rows = session.execute(f"{_SELECT} WHERE id = ?", (to_stored(name),))
-    if not rows and name:
-        stored = to_stored(name)
-        start = f"{_SELECT} WHERE substr(id, 1, ?) = ? {_NEWEST} LIMIT 6"
-        rows = session.execute(start, (len(stored), stored))
-    if not rows and name and (contributing := logs.run_behind(session, name)) is not None:
-        return _by_id(session, contributing, name, place)
-    return _only(session, rows, name, place)
-
-
-def _by_id(session: Session, run_id: str, name: str, place: str) -> RunHeader:
-    return _only(session, session.execute(f"{_SELECT} WHERE id = ?", (to_stored(run_id),)), name, place)
-
-
-def list_runs(session: Session, suite: str | None, limit: int | None) -> list[RunHeader]:
-    """Runs, newest first."""
-    where, values = ("", []) if suite is None else ("WHERE suite_name = ?", [to_stored(suite)])
-    end = "" if limit is None else f"LIMIT {int(limit)}"
-    return [_header_from(row) for row in session.execute(f"{_SELECT} {where} {_NEWEST} {end}", values)]
-
-
-def run_row(header: RunHeader) -> Row:
-    """A header as a row of RUN_COLUMNS."""
-    return (*to_row(header), digest(header.target.to_data()))
-
-
-def _header_from(row: Row) -> RunHeader:
-    try:
-        return from_row(RunHeader, row[:-1])
-    except (AttributeError, TypeError, ValueError) as error:
-        raise StoreError(
-            f"run {row[0]} was stored by a development version of Steelyard and cannot be read ({error}):"
-            " choose another store with STEELYARD_STORE"
-        ) from error
-
-
-def _only(session: Session, rows: list[Row], name: str, place: str) -> RunHeader:
-    if len(rows) == 1:
-        return _header_from(rows[0])
-    if rows:
-        names = ", ".join(from_stored(row[0]) for row in rows[:5]) + (", ..." if len(rows) > 5 else "")
-        raise RunNotFound(f"{name!r} begins the names of several runs: {names}. Type more of it")
-    raise run_not_found(session, name, place)
-
-
-def run_not_found(session: Session, name: str, place: str) -> RunNotFound:
-    """The error for a name that no run has, with the names that would have worked."""
-    newest = session.execute(f"SELECT id FROM runs {_NEWEST} LIMIT 5")  # noqa: S608 - our own words
-    if not newest:
-        return RunNotFound(f"no run {name!r}: {place} holds no runs yet. Make one: steelyard run SUITE")
-    n = session.execute("SELECT count(*) FROM runs")[0][0]
-    names = ", ".join(from_stored(row[0]) for row in newest)
-    return RunNotFound(f"no run {name!r} in {place}. The newest of {n}: {names}")
 
 
 # Opens the store that a URL, the environment or the working folder names.

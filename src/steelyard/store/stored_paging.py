@@ -16,10 +16,10 @@ import numpy as np
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
 from steelyard.records import TIMEOUTS, Mode, Outcome
-from steelyard.store import contents
-from steelyard.store.codec import to_stored
+from steelyard.store import stored_columns
 from steelyard.store.databases import Session
 from steelyard.store.selection import CONCLUSIVE, INCONCLUSIVE, Selection
+from steelyard.store.stored_text import to_stored
 from steelyard.suite.case import NONE
 
 ORDERS = ("plan", "score", "latency", "case")
@@ -130,17 +130,17 @@ class StoredColumns:
 
     def __init__(self, session: Session, run: int, cache: ArrayCache) -> None:
         self._session, self._run, self._cache = session, run, cache
-        self.texts = self.texts_of(contents.COLUMNS)
+        self.texts = self.texts_of(stored_columns.COLUMNS)
         self.n: int = self.texts["n"]
 
     def texts_of(self, part: str) -> dict[str, Any]:
         """All of a part that is no array."""
-        read = contents.stored_texts
+        read = stored_columns.stored_texts
         texts: dict[str, Any] = self._cache.get((self._run, part), lambda: read(self._session, self._run, part))
         return texts
 
-    def array(self, name: str, part: str = contents.COLUMNS) -> np.ndarray:
-        read = contents.stored_array
+    def array(self, name: str, part: str = stored_columns.COLUMNS) -> np.ndarray:
+        read = stored_columns.stored_array
         key = (self._run, part, name)
         result: np.ndarray = self._cache.get(key, lambda: read(self._session, self._run, part, name))
         return result
@@ -231,14 +231,14 @@ class StoredColumns:
         return mask
 
     def _checked(self, check: str, state: str) -> np.ndarray:
-        texts = self.texts_of(contents.CHECKS)
-        samples = self.array("sample", contents.CHECKS)
+        texts = self.texts_of(stored_columns.CHECKS)
+        samples = self.array("sample", stored_columns.CHECKS)
         chosen: np.ndarray = np.ones(len(samples), dtype=bool)
         if check:
             named = [at for at, name in enumerate(texts["names"]) if check in (name, name.partition(":")[0])]
-            chosen &= np.isin(self.array("name", contents.CHECKS), named)
+            chosen &= np.isin(self.array("name", stored_columns.CHECKS), named)
         if state:
-            chosen &= self.array("state", contents.CHECKS) == _code(texts["states"], state)
+            chosen &= self.array("state", stored_columns.CHECKS) == _code(texts["states"], state)
         return self.marked(samples[chosen])
 
     def choices(self) -> dict[str, list[str]]:
@@ -252,7 +252,7 @@ class StoredColumns:
                 present[self.array(name)] = True
                 result[name] = list(compress(self.texts[names], present[:-1].tolist()))
             result["component"] = list(self.texts["components"])
-            result["check"] = self.texts_of(contents.CHECKS)["names"]
+            result["check"] = self.texts_of(stored_columns.CHECKS)["names"]
             return {name: sorted(filter(None, texts)) for name, texts in result.items()}
 
         return dict(self._cache.get((self._run, "choices"), read))

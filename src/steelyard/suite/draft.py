@@ -13,10 +13,10 @@ from pydantic import BaseModel, ValidationError
 from steelyard import plugins
 from steelyard.errors import Problem, SuiteError, UsageError
 from steelyard.frozen import slotted
-from steelyard.plugins import PLACE, find_callable
 from steelyard.suite.files import text_inside
 from steelyard.suite.values import SuitePart
 from steelyard.suite.yaml import Located, Place, dotted, explain, listed, result
+from steelyard.suite_code import PLACE, find_callable
 
 Checked = TypeVar("Checked", bound=BaseModel)
 Written = TypeVar("Written", bound=SuitePart)

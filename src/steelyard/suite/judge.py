@@ -22,7 +22,6 @@ from pydantic import (
 )
 
 from steelyard.frozen import frozen
-from steelyard.plugins import place_of
 from steelyard.records import Mode
 from steelyard.suite.case import MISSING, Case, Getter, compile_path, in_answer, split_path
 from steelyard.suite.values import (
@@ -40,6 +39,7 @@ from steelyard.suite.values import (
     raise_located,
 )
 from steelyard.suite.yaml import result
+from steelyard.suite_code import place_of
 
 _BY_SCORE = {
     "type": "object",

@@ -16,10 +16,11 @@ from unicodedata import normalize
 from pydantic import BaseModel, ConfigDict, Field
 
 from steelyard.errors import UsageError
-from steelyard.plugins import UserCodeError, checked_call, find_callable, place_in_words
 from steelyard.records import CallResult, Failure
 from steelyard.suite.case import MISSING, Case, CaseSource, compile_path
 from steelyard.suite.draft import Draft
+from steelyard.suite_code import find_callable
+from steelyard.user_code import UserCodeError, checked_call, place_in_words
 
 EMAIL, PHONE, NAME = "[EMAIL]", "[PHONE]", "[NAME]"
 

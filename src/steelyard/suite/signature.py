@@ -8,12 +8,12 @@ from typing import Any
 from pydantic import BaseModel
 
 from steelyard.frozen import values_of
-from steelyard.plugins import find_callable, place_of, source_digest
 from steelyard.records import DrawnSample, Signature, TargetFacts
 from steelyard.suite.case import digest
 from steelyard.suite.judge import JudgeModel, Member, dimension_code
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.values import sample_in_words
+from steelyard.suite_code import find_callable, place_of, source_digest
 
 _HARMLESS = frozenset({"token", "price", "timeout", "trust_env"})
 """Settings of a model that cannot change what it says."""

@@ -15,7 +15,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from steelyard.errors import Problem, UsageError
 from steelyard.frozen import slotted, values_of
-from steelyard.plugins import UserCodeError, checked_call
 from steelyard.records import Signature
 from steelyard.suite.case import MISSING, Case, Getter, compile_path, split_path
 from steelyard.suite.draft import Draft
@@ -25,6 +24,7 @@ from steelyard.suite.mapping import FIELDS, RowMapping
 from steelyard.suite.models import EXPECT, Component, SuiteModel
 from steelyard.suite.readers import Record, Report, read_records
 from steelyard.suite.yaml import Place, explain, meant, result
+from steelyard.user_code import UserCodeError, checked_call
 from steelyard.wording import iso_time
 
 LEDGER_FILE = "ledger.jsonl"

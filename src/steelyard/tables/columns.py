@@ -21,12 +21,13 @@ from steelyard.metrics.figures import Figures
 from steelyard.metrics.table import Table
 from steelyard.records import CheckState, Judgement, RunHeader
 from steelyard.stats.arrays import Array, distinct, translated
-from steelyard.store.codec import MARK, decode, from_stored, to_json, to_stored
+from steelyard.store.codec import decode
 from steelyard.store.columns import Names
 from steelyard.store.databases import in_pieces
 from steelyard.store.figures import Figure
 from steelyard.store.packing import unpack_text
 from steelyard.store.sql import SqlStore
+from steelyard.store.stored_text import MARK, from_stored, to_json, to_stored
 
 NAMES = ("samples", "findings", "votes", "claims", "figures")
 PIECE = 20_000

@@ -12,10 +12,10 @@ from pydantic import ValidationError
 from steelyard import plugins
 from steelyard.errors import Problem, SteelyardError, SuiteError, TargetFailure, UsageError
 from steelyard.frozen import frozen, slotted
-from steelyard.plugins import in_one_line, place_in_words, raised_in_words
 from steelyard.suite.case import Case
 from steelyard.suite.models import TargetSpec, Variant
 from steelyard.suite.prices import Prices
+from steelyard.user_code import in_one_line, place_in_words, raised_in_words
 
 
 @frozen

@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 
 from steelyard.errors import Problem, SuiteError, TargetFailure
 from steelyard.frozen import values_of
-from steelyard.plugins import in_one_line
 from steelyard.suite.case import MISSING, Attachment, Case, compile_path, json_writer
-from steelyard.suite.mapping import Template, compile_template
+from steelyard.suite.templates import Template, compile_template
 from steelyard.targets.base import Request
+from steelyard.user_code import in_one_line
 
 Filler = Callable[[Request], Any]
 """From one call to the value for it; TargetFailure `bad_template` when the case lacks what the template names."""

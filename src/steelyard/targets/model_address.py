@@ -12,7 +12,7 @@ from steelyard.targets.base import TargetContext
 from steelyard.targets.filling import (
     has_holes,
 )
-from steelyard.targets.http import refuse_secrets_in
+from steelyard.targets.http_settings import refuse_secrets_in
 from steelyard.targets.protocols import (
     FORMATS,
     ChatProtocol,

@@ -15,19 +15,11 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import BaseModel, Field, WithJsonSchema, field_serializer, field_validator
 
 from steelyard.errors import TargetFailure
-from steelyard.plugins import (
-    PLACE,
-    find_callable,
-    in_one_line,
-    number,
-    place_in_words,
-    place_of,
-    raised_in_words,
-    source_digest,
-)
 from steelyard.redact import learn_secrets, redact_known, secrets_in
+from steelyard.suite_code import PLACE, find_callable, place_of, source_digest
 from steelyard.targets.base import Request, Response, TargetContext, checked_response, failure_of
 from steelyard.targets.settings import TargetSettings, Texts, read_variable
+from steelyard.user_code import in_one_line, number, place_in_words, raised_in_words
 
 
 class PythonSettings(TargetSettings):

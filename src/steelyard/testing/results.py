@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steelyard.api import Suite
-from steelyard.engine.plan import Selection, run_options
 from steelyard.engine.process import in_thread
+from steelyard.engine.run_options import Selection, run_options
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.frozen import frozen
 from steelyard.loading.load import find_suite, holds_suite, load_suite

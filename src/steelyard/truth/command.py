@@ -13,14 +13,13 @@ import click
 
 from steelyard.cli.options import as_json, store_url
 from steelyard.cli.output import print_json
-from steelyard.decide.baselines import find_reference, whoever
+from steelyard.cli.user import current_user
+from steelyard.decide.baselines import find_reference
 from steelyard.errors import SteelyardError
 from steelyard.frozen import values_of
 from steelyard.loading.load import load_suite
 from steelyard.report.format import counted, one_line
 from steelyard.results.find import file_reference, names_a_file
-from steelyard.runner.suite_changes import SuiteChanges, changes_since, newest_run
-from steelyard.runner.suite_changes import note as note_edits
 from steelyard.store.sql import open_store
 from steelyard.suite.case import MISSING
 from steelyard.suite.models import SuiteModel
@@ -28,6 +27,8 @@ from steelyard.suite.truth import LEDGER_FILE, NAMES, LedgerLine, kind_of, newes
 from steelyard.suite.yaml import shown
 from steelyard.truth import edits as truth
 from steelyard.truth import lint, suggestions
+from steelyard.truth.suite_changes import SuiteChanges, changes_since, newest_run
+from steelyard.truth.suite_changes import note as note_edits
 
 CommandResult = tuple[Any, Sequence[str], int]
 """What a command has to say: as data, in lines, and with which exit code."""
@@ -63,7 +64,7 @@ def _writing(name: str, about: str, *options: Callable[[Any], Any]) -> Callable[
 
     def register(function: Callable[..., LedgerLine]) -> None:
         def write(suite: str, reason: str, by: str | None, **given: Any) -> CommandResult:
-            line = function(suite, author=truth.Author(by or whoever(), reason), **given)
+            line = function(suite, author=truth.Author(by or current_user(), reason), **given)
             missing = truth.still_missing(suite, line.case)
             left = (
                 [f"{one_line(str(line.case))} is still pending: it has no {', no '.join(missing)}"] if missing else []
@@ -328,7 +329,7 @@ def _check(suite: str, since: str | None, store_url: str | None) -> CommandResul
 )
 def _note(suite: str, by: str | None, since: str | None, store_url: str | None, **options: Any) -> CommandResult:
     loaded, changes = _changes(suite, since, store_url)
-    noted = note_edits(loaded, changes, by=by or whoever(), **options)
+    noted = note_edits(loaded, changes, by=by or current_user(), **options)
     left = len(changes.without_reason) - len(noted)
     still = f"; {counted(left, 'edit')} without a reason {'is' if left == 1 else 'are'} left" if left else ""
     path = loaded.folder / LEDGER_FILE

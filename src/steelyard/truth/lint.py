@@ -11,7 +11,6 @@ from steelyard.auditing.cases import case_flaws
 from steelyard.auditing.filling import resolved
 from steelyard.auditing.probes import even
 from steelyard.frozen import frozen
-from steelyard.plugins import is_own
 from steelyard.scoring.base import Answered, Scorer
 from steelyard.scoring.building import build_answer
 from steelyard.scoring.checks import PathCheck
@@ -24,11 +23,12 @@ from steelyard.scoring.numbers import Number
 from steelyard.scoring.spelling import has_phrase, normalise
 from steelyard.scoring.text import Choice, Contains, Exact
 from steelyard.store.base import Store
-from steelyard.store.samples import case_row
+from steelyard.store.case_rows import case_row
 from steelyard.suite.case import Case, split_path
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.yaml import shown
 from steelyard.truth.suggestions import chosen_runs
+from steelyard.user_code import is_own
 
 FEWEST_RUNS = 5
 """Fewer runs do not tell that a case is passed or failed by all."""

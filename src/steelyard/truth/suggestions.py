@@ -14,7 +14,6 @@ from steelyard.engine.rescore import same_question
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen, values_of
 from steelyard.loading.load import PENDING_SUFFIX, load_suite
-from steelyard.plugins import checked_call
 from steelyard.records import RunHeader, RunState
 from steelyard.scoring.aliases import Alternatives
 from steelyard.scoring.base import Reading, Scorer
@@ -37,6 +36,7 @@ from steelyard.suite.redaction import EMAIL, NAME, PHONE
 from steelyard.suite.truth import SUGGESTION, LedgerLine, SuggestionDecision, append_lines, case_paths, ledger_line
 from steelyard.suite.yaml import meant
 from steelyard.truth.edits import Author, change_case, truth_state
+from steelyard.user_code import checked_call
 
 _SHARE = 2 / 3
 """So large a share of all voters must agree, and so many of the answers of each of them."""

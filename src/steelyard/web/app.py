@@ -22,7 +22,21 @@ from steelyard.redact import redact_known
 from steelyard.report.format import one_line
 from steelyard.report.render.html import asset
 from steelyard.report.render.json import encode
-from steelyard.web import changes, desk, openapi, render, runs, sample, samples, suites
+from steelyard.web import (
+    changes,
+    desk,
+    history,
+    labels,
+    openapi,
+    parts,
+    render,
+    run,
+    runs,
+    sample,
+    samples,
+    suites,
+    truth,
+)
 from steelyard.web.security import HEADERS, guarded
 from steelyard.web.site import Action, File, NotThere, Resource, Site, Visit, Working
 
@@ -31,10 +45,10 @@ if TYPE_CHECKING:
 
     Endpoint = Callable[[Request], Awaitable[Response]]
 
-_ROOMS = (runs, samples, sample, changes, suites, desk)
-RESOURCES: tuple[Resource, ...] = tuple(item for room in _ROOMS for item in room.RESOURCES)
-ACTIONS: tuple[Action, ...] = desk.ACTIONS
-FILES: tuple[File, ...] = (*runs.FILES, *sample.FILES)
+_PAGES = (runs, run, history, samples, sample, changes, suites, desk, labels, truth)
+RESOURCES: tuple[Resource, ...] = tuple(item for page in _PAGES for item in page.RESOURCES)
+ACTIONS: tuple[Action, ...] = (*desk.ACTIONS, *truth.ACTIONS)
+FILES: tuple[File, ...] = (*parts.FILES, *sample.FILES)
 PERSON = "steelyard_person"
 _LARGEST_BODY = 1_000_000
 

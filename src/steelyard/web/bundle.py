@@ -11,12 +11,12 @@ from itertools import pairwise
 from pathlib import Path
 
 from steelyard import __version__
+from steelyard.comparing import report as blocks
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.records import RunHeader
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.build import build_report
-from steelyard.report.compare import blocks
 from steelyard.report.render.html import to_html
 from steelyard.report.run import document
 from steelyard.store.base import Store

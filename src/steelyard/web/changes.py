@@ -11,24 +11,19 @@ import numpy as np
 from markupsafe import Markup
 from pydantic import Field
 
-from steelyard.analysis.compare.attribution import attribute_stored, with_attribution
-from steelyard.analysis.compare.compare import compare
-from steelyard.analysis.compare.model import Comparison, PairLine, Why
-from steelyard.analysis.compare.pairing import (
-    CommonCases,
-    ComparedRun,
-    Lists,
-    PairKind,
-    PairOrder,
-    common_cases,
-    pair,
-    read_run,
-)
+from steelyard.comparing import report as blocks
+from steelyard.comparing import sentences
+from steelyard.comparing.attribution import attribute_stored, with_attribution
+from steelyard.comparing.compare import compare
+from steelyard.comparing.model import Comparison
 from steelyard.frozen import frozen
+from steelyard.pairing.cases import CommonCases, common_cases
+from steelyard.pairing.model import PairLine, Why
+from steelyard.pairing.pairs import Lists, PairKind, PairOrder, pair
+from steelyard.pairing.runs import ComparedRun, read_run
 from steelyard.records import Finding, RunHeader, Sample
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
-from steelyard.report.compare import blocks, sentences
 from steelyard.report.samples import why_wrong
 from steelyard.report.wording import scale_of, status_of
 from steelyard.stats.paired import NO_CHANGE
@@ -37,7 +32,7 @@ from steelyard.store.excerpt import Excerpt
 from steelyard.store.sql import SqlStore
 from steelyard.web.differences import LONGEST, WIDE, Part, ShownLength, differences
 from steelyard.web.render import PageWriter
-from steelyard.web.runs import state_of
+from steelyard.web.run import state_of
 from steelyard.web.site import (
     NotThere,
     Query,

@@ -12,7 +12,7 @@ from steelyard.report import format as fmt
 from steelyard.report.document import section, table_section
 from steelyard.report.judge.run import judged_by, weight_of
 from steelyard.report.render.json import encode, picked
-from steelyard.store.samples import case_from
+from steelyard.store.case_rows import case_from
 from steelyard.suite.judge import Rubric
 from steelyard.web import render
 from steelyard.web.site import NotThere, Query, Resource, Visit

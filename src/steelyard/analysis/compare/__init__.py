@@ -1,1 +1,0 @@
-"""Two runs compared: pairing, signatures, differences with tests, attribution; imports what `analysis` may."""

@@ -1,0 +1,1 @@
+"""The gates of a stored run, checked now, also against another run: the operation and the command gate."""

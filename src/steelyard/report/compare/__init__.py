@@ -1,1 +1,0 @@
-"""The blocks of a comparison of two runs and of its attribution; imports what `report` may."""
