@@ -16,6 +16,8 @@ from steelyard.frozen import frozen
 if TYPE_CHECKING:
     from steelyard.records import Sample
 
+BROKE_OFF = "the answer broke off at the limit of tokens"
+"""Said of an answer, be it of a target or a judge, that is `cut_off`."""
 _STATUS = re.compile(r"^answered \d{3}: ?")
 _DIGIT = re.compile(r"\d")
 _CODE = re.compile(r"(?P<code>[A-Z][A-Z0-9_.-]*|[A-Za-z][A-Za-z_.-]*|\d{3,5}): (?=\S)")

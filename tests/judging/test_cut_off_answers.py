@@ -11,13 +11,13 @@ from parts.loopback import chat_answer
 from parts.small_judge import answer, judge
 from parts.small_suite import write_suite
 from steelyard.engine.run_options import RunOptions
+from steelyard.failures import BROKE_OFF
 from steelyard.judge_checks.build import build_card
 from steelyard.judging.parse import AnswerParser
 from steelyard.loading.load import load_suite
 from steelyard.records import Mode, Outcome
 from steelyard.report.build import build_report
 from steelyard.report.samples import sample_line
-from steelyard.scoring.extract import BROKE_OFF
 from steelyard.store.snapshot import read_snapshot, write_snapshot
 from steelyard.store.sql import open_store
 

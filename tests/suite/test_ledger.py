@@ -16,8 +16,7 @@ from steelyard.errors import SuiteError, UsageError
 from steelyard.loading.load import load_suite
 from steelyard.records import TargetFacts
 from steelyard.suite.case import digest
-from steelyard.suite.signature import signature
-from steelyard.suite.truth import (
+from steelyard.suite.ledger import (
     LEDGER_FILE,
     LedgerLine,
     append_lines,
@@ -26,6 +25,7 @@ from steelyard.suite.truth import (
     newest_first,
     stored_lines,
 )
+from steelyard.suite.signature import signature
 
 AT = "2026-01-31T12:00:00Z"
 GOOD = {"at": AT, "by": "ann", "what": "truth", "case": "c1", "before": "a", "after": "b", "reason": "the photo"}
@@ -143,7 +143,7 @@ def test_lines_that_do_not_fit_leave_the_ledger_as_it_was(tmp_path, monkeypatch)
 def test_several_who_append_at_once_lose_and_mix_up_nothing(tmp_path):
     script = (
         "import sys; from pathlib import Path\n"
-        "from steelyard.suite.truth import LedgerLine, append_lines\n"
+        "from steelyard.suite.ledger import LedgerLine, append_lines\n"
         f"good = {GOOD!r} | {{'by': sys.argv[2]}}\n"
         "for n in range(25):\n"
         "    edits = ({'case': f'c{n}', 'reason': 'x' * 300}, {'case': f'd{n}'})\n"
@@ -161,7 +161,7 @@ def test_several_who_append_at_once_lose_and_mix_up_nothing(tmp_path):
 def test_a_kill_while_it_appends_leaves_whole_lines_and_no_line_reported_as_written_is_lost(suite):
     script = (
         "import sys, itertools; from pathlib import Path\n"
-        "from steelyard.suite.truth import LedgerLine, append_lines\n"
+        "from steelyard.suite.ledger import LedgerLine, append_lines\n"
         f"good = {GOOD!r}\n"
         "for n in itertools.count():\n"
         "    append_lines(Path(sys.argv[1]), [LedgerLine.model_validate(good | {'case': f'c{n}'})])\n"

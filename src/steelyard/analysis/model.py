@@ -7,6 +7,8 @@ from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from steelyard.analysis.listed_samples import ListedSamples
 from steelyard.failures import FailureCause
 from steelyard.frozen import frozen
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from steelyard.analysis.latency import LatencyDetails
     from steelyard.analysis.repeats import CheckDetails
     from steelyard.analysis.stability import FlakyCell, StabilityDetails
+    from steelyard.metrics.table import Table
 
 
 @frozen
@@ -108,6 +111,15 @@ class ReusedAnswers:
     first: float | None = None
     """The first and the last of them; None where nobody noted it."""
     last: float | None = None
+
+    @classmethod
+    def of(cls, table: Table) -> ReusedAnswers | None:
+        """Those of a run; None when all its answers are new ones."""
+        if not (table.reused() | table.copied()).any():
+            return None
+        made_at = table.reported("made_at")[table.cached()]
+        dates = made_at[~np.isnan(made_at)]
+        return cls(float(dates.min()), float(dates.max())) if len(dates) else cls()
 
 
 @frozen

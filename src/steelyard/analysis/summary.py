@@ -73,7 +73,7 @@ def summarise(
         figures=figures,
         patterns=find_patterns(data),
         priorities=find_priorities(data, overall),
-        reused=reused_answers(table),
+        reused=ReusedAnswers.of(table),
         codes=found_codes(data, overall),
         best_variant=_best_variant(data),
         repeats=int(columns.repeat.max()) + 1 - int(columns.repeat.min()) if columns.n else 1,
@@ -132,15 +132,6 @@ def _stability(data: RunData) -> StabilityDetails | None:
     from steelyard.analysis.stability import stability_details
 
     return stability_details(data)
-
-
-def reused_answers(table: Table) -> ReusedAnswers | None:
-    """When the cached answers of a run were made; None when all its answers are new ones."""
-    if not (table.reused() | table.copied()).any():
-        return None
-    made_at = table.reported("made_at")[table.cached()]
-    dates = made_at[~np.isnan(made_at)]
-    return ReusedAnswers(float(dates.min()), float(dates.max())) if len(dates) else ReusedAnswers()
 
 
 def _best_variant(data: RunData) -> BestVariant | None:

@@ -9,7 +9,7 @@ from enum import StrEnum
 from steelyard.frozen import frozen
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Estimate
-from steelyard.suite.truth import LedgerLine
+from steelyard.suite.ledger import LedgerLine
 from steelyard.wording import signed_points
 
 

@@ -9,7 +9,7 @@ from steelyard.pairing.runs import ComparedRun
 from steelyard.pairing.signatures import signed
 from steelyard.stats.paired import NO_CHANGE
 from steelyard.suite.case import digest
-from steelyard.suite.truth import NAMES, SCORED_BY, TRUTH, LedgerLine, by_state, stored_lines
+from steelyard.suite.ledger import NAMES, SCORED_BY, TRUTH, LedgerLine, by_state, stored_lines
 from steelyard.wording import percentage
 
 _PAGE = 500

@@ -47,10 +47,11 @@ from steelyard.suite.case import Case, digest
 from steelyard.suite.cases import ListCases, survey_cases
 from steelyard.suite.draft import Draft
 from steelyard.suite.judge import Member
+from steelyard.suite.ledger import kept_with_a_run
 from steelyard.suite.models import SuiteModel, Variant
 from steelyard.suite.signature import signature
 from steelyard.suite.slices import sample_tags
-from steelyard.suite.truth import kept_with_a_run, without_truth
+from steelyard.suite.truth import without_truth
 from steelyard.suite.yaml import Located
 from steelyard.suite_code import find_callable, place_of
 from steelyard.user_code import UserCodeError, checked_call

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from steelyard.comparing.model import Comparison
     from steelyard.decide.baselines import Reference
     from steelyard.decide.gates import Decision, GateResult
+    from steelyard.pairing.runs import ComparedRun
     from steelyard.report.document import Document
     from steelyard.report.model import Report
     from steelyard.results.run import AnyRun, AnySuite
@@ -85,7 +86,6 @@ def check_gates(
     from steelyard.decide.gates import check_on_run
     from steelyard.decide.verdict import compared_with_ended, decide
     from steelyard.report.model import LeftOut, Report
-    from steelyard.runner.same_signature import rescored
 
     summary = summary_of(store, store.run(header.id))
     if gates:
@@ -98,7 +98,7 @@ def check_gates(
         )
     left_out, comparison = None, None
     relative = held_against(
-        store, header, rescore=rescored, reference=reference, allow_mismatch=allow_mismatch, strict=True
+        store, header, rescore=_rescored, reference=reference, allow_mismatch=allow_mismatch, strict=True
     )
     if reference is not None:
         comparison = compare_with(store, header, reference, allow_mismatch=allow_mismatch)
@@ -121,6 +121,13 @@ def check_gates(
     _refuse_without_gates(header, decision)
     report = Report(header, summary, decision, without_contested=left_out)
     return GateCheck(report, comparison, reference.label if reference else "")
+
+
+def _rescored(a: ComparedRun, b: ComparedRun) -> ComparedRun:
+    # Needs the suite: most gates ask for no other run.
+    from steelyard.runner.same_signature import rescored
+
+    return rescored(a, b)
 
 
 def shown_gates(check: GateCheck) -> ShownResult[GateCheck]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from steelyard.failures import BROKE_OFF
 from steelyard.frozen import frozen
 from steelyard.judging.answers import (
     answer_counts,
@@ -22,7 +23,6 @@ from steelyard.judging.instructions import without_orders
 from steelyard.judging.panel import combine
 from steelyard.judging.parse import AnswerParser, Parsed
 from steelyard.records import Failure, Finding, JudgeCall, Judgement, Mode, Remark, Vote
-from steelyard.scoring.extract import BROKE_OFF
 from steelyard.suite.case import Case
 from steelyard.suite.judge import ANSWER, CONFIRMED, NOT_CALLED, PASSAGES, BindingRule, JudgeModel, Rubric
 from steelyard.suite.labels import hidden

@@ -8,11 +8,12 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from steelyard.failures import BROKE_OFF
 from steelyard.frozen import frozen
 from steelyard.judging.documents import JsonDocument, blanked, documents
 from steelyard.judging.score_lines import ScoreLines
 from steelyard.judging.score_values import quoted_value, score_problems, scores_of
-from steelyard.scoring.extract import BROKE_OFF, extract_json
+from steelyard.scoring.extract import extract_json
 from steelyard.scoring.json_schema import SchemaValidator
 from steelyard.suite.case import split_path
 from steelyard.suite.judge import JudgeModel

@@ -22,6 +22,7 @@ from steelyard.suite.cases import ListCases, build_source, survey_cases
 from steelyard.suite.draft import Draft, own_code
 from steelyard.suite.files import allowed
 from steelyard.suite.judge import JudgeModel, dimension_code
+from steelyard.suite.ledger import read_ledger
 from steelyard.suite.models import (
     EXPECT,
     SCHEMA,
@@ -39,7 +40,6 @@ from steelyard.suite.models import (
 )
 from steelyard.suite.readers import read_schema
 from steelyard.suite.redaction import RedactedCases, build_redactor
-from steelyard.suite.truth import read_ledger
 from steelyard.suite.yaml import Place, listed, meant, meant_or_listed, result, unknown_key
 from steelyard.suite_code import PLACE, find_callable, source_digest
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from steelyard.analysis.summary import reused_answers
+from steelyard.analysis.model import ReusedAnswers
 from steelyard.errors import RunNotFound
 from steelyard.frozen import frozen
 from steelyard.pairing.cases import OTHER_QUESTION, OTHER_TRUTH, CommonCases, units_of
@@ -163,7 +163,7 @@ def reused_sides(a: ComparedRun, b: ComparedRun) -> list[tuple[str, str]]:
         return []
     texts = []
     for name, run in (("A", a), ("B", b)):
-        made = reused_answers(run.table)
+        made = ReusedAnswers.of(run.table)
         if made is None:
             continue
         answers, cached = (~np.logical_or(*run.table.unanswered())).sum(), run.table.cached()

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from steelyard.stats.arrays import Array
     from steelyard.store.base import Store
     from steelyard.store.people import Key, LabelRecord
-    from steelyard.suite.truth import LedgerLine
+    from steelyard.suite.ledger import LedgerLine
 
 _MOST_LISTED = 50
 

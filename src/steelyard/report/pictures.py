@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from steelyard.loading.load import find_suite
 from steelyard.records import Box, RunHeader
 from steelyard.report.document import LegendLine, Outline, Picture
 from steelyard.report.findings import in_order, taxonomy
@@ -32,12 +31,16 @@ _MOST_PIXELS = 80_000_000
 
 def load_pictures(attachments: Iterable[Attachment], suite_path: str) -> dict[str, Picture]:
     """The pictures by their place, each once; beyond the first few hundred they are only named."""
-    folder = (find_suite(suite_path) or Path(suite_path)).parent
     wanted = list(
         {
             attachment.place: attachment for attachment in attachments if attachment.media_type.startswith("image/")
         }.values()
     )
+    if not wanted:
+        return {}
+    from steelyard.loading.load import find_suite  # most reports show numbers alone
+
+    folder = (find_suite(suite_path) or Path(suite_path)).parent
     side = next((side for most, side in _SIDES if len(wanted) <= most), _SIDES[-1][1])
     most = _SIDES[-1][0]
     shown = {item.place: _picture(item, folder, side) for item in wanted[:most]}

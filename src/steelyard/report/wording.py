@@ -18,7 +18,7 @@ from steelyard.report.verdicts import NO_VERDICT
 from steelyard.store.base import SampleFinding
 from steelyard.store.headers import is_partial, missing_repeats
 from steelyard.suite.case import cell_name
-from steelyard.suite.truth import stored_lines, worth
+from steelyard.suite.ledger import stored_lines, worth
 from steelyard.suite.values import load_in_words, sample_in_words
 from steelyard.suite.yaml import listed
 

@@ -23,13 +23,11 @@ FOREIGN = "import it first: steelyard import {file} (with --suite SUITE where it
 
 def stored_suite_name(store: Store, suite: str) -> str:
     """The name that runs are stored under: as given where the store has runs of it, else that of the suite there."""
-    from steelyard.loading.load import holds_suite
-
-    if store.runs(suite, 1) or not holds_suite(suite):
+    if store.runs(suite, 1):
         return suite
-    from steelyard.loading.load import load_suite
+    from steelyard.loading.load import holds_suite, load_suite
 
-    return load_suite(suite).name
+    return load_suite(suite).name if holds_suite(suite) else suite
 
 
 class FoundRuns:

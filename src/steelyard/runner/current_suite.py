@@ -8,9 +8,9 @@ from steelyard.loading.chosen_judge import judged_as_then
 from steelyard.loading.load import as_imported, strict, suite_of_run
 from steelyard.records import RunHeader
 from steelyard.suite.case import digest
+from steelyard.suite.ledger import SCORED_BY, LedgerLine
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.signature import judge_asked, signature
-from steelyard.suite.truth import SCORED_BY, LedgerLine
 
 
 @frozen

@@ -60,10 +60,11 @@ from steelyard.store.base import Store
 from steelyard.store.run_rows import new_run_id
 from steelyard.suite.case import Case, digest
 from steelyard.suite.judge import MODELS
+from steelyard.suite.ledger import kept_with_a_run
 from steelyard.suite.models import Limits, PlannedCheck, SuiteModel, UncalledCase
 from steelyard.suite.prices import prices_used, read_prices
 from steelyard.suite.signature import signature
-from steelyard.suite.truth import kept_with_a_run, without_truth
+from steelyard.suite.truth import without_truth
 from steelyard.targets.base import Target, TargetContext, open_target
 from steelyard.targets.open_files import room_for_files
 from steelyard.targets.stored_request import asked_by

@@ -10,12 +10,12 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from steelyard.errors import Problem, SuiteError
-from steelyard.failures import readable
+from steelyard.failures import BROKE_OFF, readable
 from steelyard.frozen import frozen
 from steelyard.records import Box, Check, CheckState, Claim, Finding, Item, Judgement, Mark, Outcome, Score
 from steelyard.redact import learn_secrets, secrets_in
 from steelyard.scoring.base import Answered, Reading
-from steelyard.scoring.extract import BROKE_OFF, extract_json
+from steelyard.scoring.extract import extract_json
 from steelyard.scoring.json_schema import SchemaValidator
 from steelyard.scoring.judged import JUDGE, not_rebutted, read_judgement, said_scores
 from steelyard.scoring.model_scorers import models_asked

@@ -12,10 +12,6 @@ from steelyard.scoring.cpu_limit import CpuLimit, OutOfTime
 from steelyard.scoring.json_schema import SchemaValidator
 from steelyard.scoring.json_text import OPENER, NotJson, bracket_depth, embedded_values, read_json, without_surrogates
 
-BROKE_OFF: Final = "the answer broke off at the limit of tokens"
-"""Said of an answer, be it of a target or a judge, that is `cut_off`."""
-
-
 FENCE: Final = "```"
 MAX_REPAIR_CHARACTERS: Final = 32_000
 """Longer texts are not repaired: the repairer's time grows faster than the text."""

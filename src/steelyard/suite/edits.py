@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.suite.files import write_bytes
-from steelyard.suite.truth import LEDGER_FILE, LedgerLine, append_lines, wait_for_others
+from steelyard.suite.ledger import LEDGER_FILE, LedgerLine, append_lines, wait_for_others
 
 EDIT_FOLDER = ".truth-edit"
 _INTENT = "intent.json"

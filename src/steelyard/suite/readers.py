@@ -10,15 +10,17 @@ from contextlib import suppress
 from datetime import date, time
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from steelyard.errors import MissingExtra, Problem, SuiteError
 from steelyard.frozen import slotted
 from steelyard.suite.case import MISSING, compile_path, split_path
-from steelyard.suite.draft import Draft
 from steelyard.suite.files import text_of
 from steelyard.suite.streams import Damaged, ending, is_packed, open_bytes, open_text
 from steelyard.suite.yaml import Located, Place, dotted, kind_of, listed, meant, read_yaml, result
+
+if TYPE_CHECKING:
+    from steelyard.suite.draft import Draft
 
 Report = Callable[[Problem], None]
 """Takes a mistake: collects it when a suite is checked, raises it when cases are read for a run."""

@@ -25,10 +25,11 @@ from steelyard.suite.case_files import (
 from steelyard.suite.cases import CaseFile, FileCases, ListCases, every_case, survey_cases
 from steelyard.suite.draft import Draft
 from steelyard.suite.edits import alone_in, edit_folder, write_edit
+from steelyard.suite.ledger import TRUTH, LedgerLine, SuggestionDecision, ledger_line
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.readers import Record, decode, refuse
 from steelyard.suite.redaction import written_cases
-from steelyard.suite.truth import TRUTH, LedgerLine, SuggestionDecision, case_paths, ledger_line
+from steelyard.suite.truth import case_paths
 from steelyard.suite.yaml import Located, listed, meant, meant_or_listed, shown
 
 _EXPECTED = "expected"

@@ -31,9 +31,10 @@ from steelyard.store.people import ANSWER, LabelRecord
 from steelyard.suite.case import MISSING, Case, compile_path, digest, put, split_path
 from steelyard.suite.case_files import cannot_edit
 from steelyard.suite.cases import every_case, pending_cases
+from steelyard.suite.ledger import SUGGESTION, LedgerLine, SuggestionDecision, append_lines, ledger_line
 from steelyard.suite.models import Component, SuiteModel
 from steelyard.suite.redaction import EMAIL, NAME, PHONE
-from steelyard.suite.truth import SUGGESTION, LedgerLine, SuggestionDecision, append_lines, case_paths, ledger_line
+from steelyard.suite.truth import case_paths
 from steelyard.suite.yaml import meant
 from steelyard.truth.edits import Author, change_case, truth_state
 from steelyard.user_code import checked_call

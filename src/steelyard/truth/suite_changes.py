@@ -16,10 +16,10 @@ from steelyard.records import RunHeader, RunState
 from steelyard.store.base import Store
 from steelyard.store.headers import is_partial
 from steelyard.suite.case import Case, bare_truth, digest
+from steelyard.suite.ledger import CRITERIA, SCORED_BY, TRUTH, LedgerLine, append_lines, by_state, kind_of, ledger_line
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.prices import prices_used, read_prices
 from steelyard.suite.signature import signature
-from steelyard.suite.truth import CRITERIA, SCORED_BY, TRUTH, LedgerLine, append_lines, by_state, kind_of, ledger_line
 from steelyard.suite.yaml import listed, meant
 
 _PAGE = 500

@@ -11,7 +11,7 @@ from steelyard.errors import SuiteError, UsageError
 from steelyard.loading.load import suite_of_run
 from steelyard.people.experts import contested_in
 from steelyard.report.render.json import picked
-from steelyard.suite.truth import NAMES, kind_of, newest_first
+from steelyard.suite.ledger import NAMES, kind_of, newest_first
 from steelyard.truth.edits import Author, assigned
 from steelyard.truth.suggestions import chosen_runs, decide, suggestions
 from steelyard.web.desk import NamedBody, person_of, run_job

@@ -7,11 +7,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from steelyard.analysis.judge.rubric import DescribedRubric, described_rubric, is_unanswered, was_cut_off
-from steelyard.failures import failure_reason
+from steelyard.failures import BROKE_OFF, failure_reason
 from steelyard.metrics.registry import Contributions
 from steelyard.metrics.run_data import RunData, Thing
 from steelyard.records import Judgement, Mode, Sample, Vote
-from steelyard.scoring.extract import BROKE_OFF
 
 LONGEST = 300
 """Characters of a reason that are kept."""

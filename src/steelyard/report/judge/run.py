@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from steelyard.analysis.model import Rebuttal
+from steelyard.failures import BROKE_OFF
 from steelyard.metrics.expressions import FEWEST_LABELS
 from steelyard.metrics.figures import Slice
 from steelyard.metrics.registry import CORRECTED, MEASURE, filled
@@ -15,7 +16,6 @@ from steelyard.report.document import Facts, Section, Table, section, table_sect
 from steelyard.report.figures import base, estimate, figures_table, interval, sums, value
 from steelyard.report.format import OF_A_RUN
 from steelyard.report.model import JudgementDetail, Marked, Report, VoteDetail
-from steelyard.scoring.extract import BROKE_OFF
 from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Spending
 from steelyard.store.figures import Kind
