@@ -15,8 +15,8 @@ from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.charts.base import Chart
 from steelyard.report.charts.latency import timed_calls
-from steelyard.report.document import Column, Facts, Fold, Section, Table, section
-from steelyard.report.figures import estimate, figures_table, interval, value
+from steelyard.report.document import Column, Facts, Fold, Section, Table, Written, section
+from steelyard.report.figures import Row, estimate, figures_table, interval, value
 from steelyard.report.format import OF_A_RUN
 from steelyard.report.groups import computed
 from steelyard.report.model import Report
@@ -170,7 +170,7 @@ def by_check(report: Report) -> Table:
     declared = list(overall.each("check.<check>.passed"))
     note = "not run: the call failed, the answer could not be read or is missing; it never counts as passed"
     some_did_not_run = any(overall.count(f"check.{name}.answers.not_run") for name in declared)
-    return _check_table("By check", declared, overall, note if some_did_not_run else "")
+    return _check_table("By check", declared, report, note if some_did_not_run else "")
 
 
 def by_value(report: Report) -> Table:
@@ -178,25 +178,29 @@ def by_value(report: Report) -> Table:
     names = report.summary.checks.by_check if report.summary.checks else ()
     declared = Counter(name.partition(":")[0] for name in names)
     several = [name for name in names if declared[name.partition(":")[0]] > 1]
-    return _check_table("By check and value", several, report.summary.overall)
+    return _check_table("By check and value", several, report)
 
 
-def _check_table(title: str, names: Sequence[str], overall: Slice, note: str = "") -> Table:
-    rows = [
-        (
-            name,
-            *(
-                doc.Figures(
-                    f"{overall.count(f'check.{name}.{which}'):,}", Selection(check=name, **_OF_ANSWERS.get(which, {}))
-                )
-                for which in _OF_CHECKS.values()
-            ),
-        )
-        for name in names
-    ]
-    return Table(title, (doc.words("Check"), *map(Column, _OF_CHECKS)), rows, note)
+def _check_table(title: str, names: Sequence[str], report: Report, note: str = "") -> Table:
+    return figures_table(
+        title,
+        report.header.description,
+        report.summary.overall,
+        _OF_CHECK.format("passed"),
+        *(_counted(head, which) for head, which in _OF_CHECKS.items()),
+        head=doc.words("Check"),
+        each=names,
+        note=note,
+    )
 
 
+def _counted(head: str, which: str) -> Written[Row]:
+    """The column of how many cases or answers that is, linked to their samples."""
+    samples = _OF_ANSWERS.get(which, {})
+    return head, lambda row: doc.Figures(row.count(_OF_CHECK.format(which)), Selection(check=row.label, **samples))
+
+
+_OF_CHECK = "check.<check>.{}"
 _OF_CHECKS = {
     "Passed": "cells.passed",
     "Failed": "cells.failed",
