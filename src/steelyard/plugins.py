@@ -8,6 +8,14 @@ from typing import Any
 
 from steelyard.errors import UsageError
 
+_PROVIDERS = ("anthropic", "bedrock", "gemini")
+"""Modules of `targets`: in `gemini`, `GeminiTarget` is the target `gemini`, and `GeminiConnection` the judge."""
+
+
+def _classes(what: str) -> dict[str, str]:
+    return {name: f"steelyard.targets.{name}:{name.capitalize()}{what}" for name in _PROVIDERS}
+
+
 _BUILT_IN = {
     "scorers": {
         "alternatives": "steelyard.scoring.aliases:Alternatives",
@@ -30,11 +38,9 @@ _BUILT_IN = {
         "year_range": "steelyard.scoring.years:YearRange",
     },
     "targets": {
-        "anthropic": "steelyard.targets.providers:AnthropicTarget",
-        "bedrock": "steelyard.targets.providers:BedrockTarget",
+        **_classes("Target"),
         "chat": "steelyard.targets.chat:ChatTarget",
         "command": "steelyard.targets.command:CommandTarget",
-        "gemini": "steelyard.targets.providers:GeminiTarget",
         "http": "steelyard.targets.http:HttpTarget",
         "python": "steelyard.targets.python:PythonTarget",
         "recorded": "steelyard.targets.recorded:RecordedTarget",
@@ -55,10 +61,8 @@ _BUILT_IN = {
     },
     # The settings of a judge that is asked; who asks it is not chosen by name.
     "judges": {
-        "anthropic": "steelyard.targets.providers:AnthropicConnection",
-        "bedrock": "steelyard.targets.providers:BedrockConnection",
+        **_classes("Connection"),
         "chat": "steelyard.targets.model_address:ChatConnection",
-        "gemini": "steelyard.targets.providers:GeminiConnection",
     },
     # Those of a model that a scorer needs, which a run asks.
     "models": {"embeddings": "steelyard.targets.embeddings:EmbeddingsConnection"},

@@ -14,9 +14,9 @@ from parts.providers import KEYS, PATHS, answer, settings
 from steelyard.errors import SuiteError, UsageError
 from steelyard.suite.case import Attachment, Case
 from steelyard.suite.models import Variant
+from steelyard.targets.anthropic import closed
 from steelyard.targets.aws import Signer
 from steelyard.targets.base import Request
-from steelyard.targets.protocols import closed
 
 KINDS = ["anthropic", "gemini", "bedrock"]
 PIXEL = base64.b64decode(

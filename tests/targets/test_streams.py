@@ -11,7 +11,7 @@ import pytest
 from parts.loopback import Behaviour, chat_answer, json_answer, text_answer
 from parts.providers import KEYS, events, settings, streamed
 from steelyard.errors import SuiteError
-from steelyard.targets import protocols
+from steelyard.targets import streams
 
 PATHS = {
     "chat": "/chat/completions",
@@ -235,8 +235,8 @@ async def test_an_answer_stands_whose_connection_breaks_after_its_end(bench, kin
 async def test_a_stream_whose_message_ends_a_little_later_leaves_its_connection_to_the_next_call(
     bench, make_ask, kind, monkeypatch
 ):
-    monkeypatch.setattr(protocols, "_FOR_CLOSING", 60.0)
-    monkeypatch.setattr(protocols, "_FOR_COUNTS", 60.0)
+    monkeypatch.setattr(streams, "_FOR_CLOSING", 60.0)
+    monkeypatch.setattr(streams, "_FOR_COUNTS", 60.0)
     body, connections = streamed(kind, "a chair").body, []
 
     async def serve(reader, writer):

@@ -14,18 +14,15 @@ from steelyard.errors import TargetFailure
 from steelyard.redact import SecretRedactor
 from steelyard.suite.prices import price_of
 from steelyard.targets.base import Response, TargetContext
+from steelyard.targets.completions import read_completion
 from steelyard.targets.connection import HttpRequest
 from steelyard.targets.filling import (
     to_json,
 )
 from steelyard.targets.model_address import ModelAddress
-from steelyard.targets.protocols import (
-    AnswerForm,
-    ResponseFormat,
-    Stream,
-    read_completion,
-)
+from steelyard.targets.protocols import AnswerForm, ResponseFormat
 from steelyard.targets.settings import FromEnv, names_header, read_variable
+from steelyard.targets.streams import Stream
 from steelyard.targets.transport import Received, json_of, wire_of
 
 _log = logging.getLogger(__name__)
