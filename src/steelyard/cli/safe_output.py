@@ -17,23 +17,15 @@ _NO_READER = (errno.EPIPE, errno.EBADF, errno.EIO)
 """Errors of a pipe, file or terminal that cannot be written to any more, or never could."""
 
 
-class SafeOutput(io.TextIOBase):
-    """A stream in front of another that is not a terminal. `unguarded` is that other one."""
+class Output(io.TextIOBase):
+    """A stream in front of another, whose reader may leave. `unguarded` is that other one."""
 
     def __init__(self, stream: TextIO) -> None:
         self.unguarded = stream
-        self._line = ""
-        """The part of the line being written that decides what may follow."""
-        # Whoever wants colours in a log gets them: what is foreign was spelled out before it was coloured.
-        self._keep = "\n\t\x1b" if os.environ.get("FORCE_COLOR") else "\n\t"
 
     def write(self, text: str) -> int:
-        before = harmless_log(self._line)
-        whole = self._line + spelled_out(text, keep=self._keep)
         with self._reader_may_leave():
-            self.unguarded.write(harmless_log(whole)[len(before) :])
-        line = whole.rpartition("\n")[2]
-        self._line = line if line.strip() in ("", ":") else "." + line[-2:]
+            self.unguarded.write(text)
         return len(text)
 
     def flush(self) -> None:
@@ -51,7 +43,7 @@ class SafeOutput(io.TextIOBase):
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.unguarded.fileno())
 
     def isatty(self) -> bool:
-        return False
+        return self.unguarded.isatty()
 
     def writable(self) -> bool:
         return True
@@ -68,11 +60,31 @@ class SafeOutput(io.TextIOBase):
         return self.unguarded.errors
 
 
+class SafeOutput(Output):
+    """The same of what is not a terminal; what is written is made harmless."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream)
+        self._line = ""
+        """The part of the line being written that decides what may follow."""
+        # Whoever wants colours in a log gets them: what is foreign was spelled out before it was coloured.
+        self._keep = "\n\t\x1b" if os.environ.get("FORCE_COLOR") else "\n\t"
+
+    def write(self, text: str) -> int:
+        before = harmless_log(self._line)
+        whole = self._line + spelled_out(text, keep=self._keep)
+        with self._reader_may_leave():
+            self.unguarded.write(harmless_log(whole)[len(before) :])
+        line = whole.rpartition("\n")[2]
+        self._line = line if line.strip() in ("", ":") else "." + line[-2:]
+        return len(text)
+
+
 @contextlib.contextmanager
 def safe_output() -> Iterator[None]:
-    """Everything that is printed meanwhile is harmless; a terminal is left alone, since reports are safe for it."""
+    """Everything that is printed meanwhile is harmless; to a terminal it goes as it is, since reports are safe for it."""
     before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = (stream if stream.isatty() else SafeOutput(stream) for stream in before)
+    sys.stdout, sys.stderr = ((Output if stream.isatty() else SafeOutput)(stream) for stream in before)
     try:
         yield
     finally:
