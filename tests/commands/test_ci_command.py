@@ -15,8 +15,8 @@ from parts.command import steelyard as in_a_process
 from parts.github_runner import OUTPUT, obeyed
 from parts.small_suite import write_suite
 from steelyard.cli import steelyard
-from steelyard.commands.ci import ci_command as ci
-from steelyard.commands.run import run_command as run
+from steelyard.commands.ci_command import ci_command as ci
+from steelyard.commands.run_command import run_command as run
 
 SYSTEM = """
 import json, pathlib

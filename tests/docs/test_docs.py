@@ -12,7 +12,7 @@ from parts.looped import for_every
 from steelyard import plugins
 from steelyard.auditing.audit import AuditResult, ProbeResult
 from steelyard.auditing.judge import InjectionResult
-from steelyard.cli import COMMANDS, LazyGroup
+from steelyard.cli import LazyGroup, commands, summary_of
 from steelyard.cli import steelyard as group
 from steelyard.comparing.model import Comparison
 from steelyard.decide.gates import Decision, GateResult
@@ -74,7 +74,7 @@ def in_code(text: str) -> set[str]:
 
 
 def commands_not_documented(text: str) -> set[str]:
-    return {name for name in COMMANDS if not section(text, name).strip()}
+    return {name for name in commands() if not section(text, name).strip()}
 
 
 def options_of(command: click.Command) -> set[str]:
@@ -94,7 +94,7 @@ def options_not_documented(text: str) -> set[str]:
     shared = documented_options(section(text, "Options of many commands"))
     return {
         f"{name} {option}"
-        for name in COMMANDS
+        for name in commands()
         for option in options_of(command(name)) - documented_options(section(text, name)) - shared
     }
 
@@ -103,7 +103,7 @@ def options_that_are_none(text: str) -> set[str]:
     """Options in a command's table that the command does not have."""
     return {
         f"{name} {option}"
-        for name in COMMANDS
+        for name in commands()
         for option in documented_options(section(text, name)) - options_of(command(name))
     }
 
@@ -260,6 +260,6 @@ def test_no_option_is_documented_that_does_not_exist():
     assert options_that_are_none(invented) == {"report --pdf"}
 
 
-@for_every("name", sorted(COMMANDS))
+@for_every("name", sorted(commands()))
 def test_the_short_help_is_the_first_line_of_the_command(name):
-    assert (command(name).help or "").partition("\n")[0] == COMMANDS[name]
+    assert (command(name).help or "").partition("\n")[0] == summary_of(name)

@@ -12,6 +12,8 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any, NoReturn
 
 import click
@@ -23,95 +25,54 @@ from steelyard.errors import SteelyardError
 from steelyard.redact import learn_secrets, redact_known, secrets_in
 from steelyard.report.verdicts import INTERRUPTED
 
-COMMANDS = {
-    "ab": "Decide between two systems, on a suite's cases or on users.",
-    "alerts": "Send alerts about what changed, once for each cause.",
-    "audit": "Test the suite: what score do answers that know nothing get?",
-    "baseline": "Lock runs as baselines that others are compared with.",
-    "bundle": "Write runs and their comparisons as a static site.",
-    "ci": "Run, compare, gate and write the files of a CI job, in one step.",
-    "compare": "Show what changed between two runs, with intervals and p-values.",
-    "completion": "Print the script that lets a shell complete commands, suites and runs.",
-    "experiment": "Run a baseline and a candidate that differ in one factor, and decide.",
-    "export": "Write a stored run as a snapshot file, or its samples as a table.",
-    "gate": "Check a run's gates; the exit code is the verdict.",
-    "history": "Show a suite's figures run by run, and where their level changed.",
-    "import": "Read a snapshot, or results of another tool, into the store.",
-    "init": "Write a commented starter suite that runs at once.",
-    "judge": "Measure a suite's judge against labels, its rubric and itself.",
-    "label": "Let people label answers, and say how far they agree.",
-    "power": "Show a suite's minimum detectable difference, and what a smaller one takes.",
-    "report": "Show a run, or write it as Markdown, JUnit, HTML, JSON or charts.",
-    "rescore": "Score recorded answers again; no call is made.",
-    "run": "Run a suite's target and store every answer.",
-    "runs": "List the stored runs, newest first; delete runs.",
-    "serve": "Show the store in a browser: runs, changes, samples, and the label desk.",
-    "show": "Show one sample: request, answer, expected and got, scores, findings, judge.",
-    "schema": "Print the JSON Schema of suite files, for editors.",
-    "sql": "Ask the store in SQL; it is only read.",
-    "store": "Copy a store into another, SQLite or PostgreSQL.",
-    "suites": "List the built-in suites.",
-    "truth": "Edit the truth, say why, see what was edited, decide on suggestions, lint.",
-    "view": "Show one run in a browser.",
-}
+_ENDING = "_command"
+_PACKAGES = Path(__file__).parent.parent
 
 
-_MODULES = {
-    "alerts.command": ("alerts",),
-    "auditing.command": ("audit",),
-    "cli.completion": ("completion",),
-    "commands.ci": ("ci",),
-    "commands.report": ("report",),
-    "commands.rescore": ("rescore",),
-    "commands.run": ("run",),
-    "commands.runs": ("runs",),
-    "commands.show": ("show",),
-    "commands.store": ("store",),
-    "commands.suites": ("init", "power", "schema", "suites"),
-    "comparing.command": ("compare",),
-    "exchange.command": ("export", "import"),
-    "experiments.command": ("ab", "experiment"),
-    "gating.command": ("gate",),
-    "judge_checks.command": ("judge",),
-    "people.command": ("label",),
-    "run_history.baseline_command": ("baseline",),
-    "run_history.command": ("history",),
-    "tables.command": ("sql",),
-    "truth.command": ("truth",),
-    "web.command": ("bundle", "serve", "view"),
-}
-"""By module, its commands: in `commands.runs`, `runs_command` is the command `runs`."""
+@cache
+def commands() -> dict[str, str]:
+    """Every command with the module that it is in: in `alerts/alerts_command.py`, `alerts_command` is `alerts`."""
+    return {
+        path.stem.removesuffix(_ENDING): f"steelyard.{path.parent.name}.{path.stem}"
+        for path in _PACKAGES.glob(f"*/*{_ENDING}.py")
+    }
+
+
+def summary_of(name: str) -> str:
+    """The first paragraph of what a command says of itself, read without importing it."""
+    text = (_PACKAGES / Path(*commands()[name].split(".")[1:])).with_suffix(".py").read_text(encoding="utf-8")
+    about = text.partition(f"def {name}{_ENDING}(")[2].partition('"""')[2]
+    return " ".join(about.partition('"""')[0].partition("\n\n")[0].split())
 
 
 class LazyGroup(click.Group):
     """Knows every command's name and one line of help without importing it."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return sorted(COMMANDS)
+        return sorted(commands())
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002
-        if name not in COMMANDS:
+        if name not in commands():
             return None
-        home = next(module for module, commands in _MODULES.items() if name in commands)
-        command = getattr(importlib.import_module(f"steelyard.{home}"), f"{name}_command")
-        assert isinstance(command, click.Command)  # noqa: S101 - every module named above has one
+        command = getattr(importlib.import_module(commands()[name]), f"{name}{_ENDING}")
+        assert isinstance(command, click.Command)  # noqa: S101 - every such module has one
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
-        if name not in COMMANDS and not name.startswith("-"):
+        if name not in commands() and not name.startswith("-"):
             import difflib
 
-            close = difflib.get_close_matches(name, COMMANDS, n=1)
-            hint = f" Did you mean {close[0]!r}?" if close else f" Commands: {', '.join(sorted(COMMANDS))}."
+            close = difflib.get_close_matches(name, commands(), n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else f" Commands: {', '.join(sorted(commands()))}."
             ctx.fail(f"No such command {name!r}.{hint}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
-            formatter.write_dl(sorted(COMMANDS.items()))
+            formatter.write_dl([(name, summary_of(name)) for name in sorted(commands())])
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

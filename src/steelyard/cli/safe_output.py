@@ -82,7 +82,7 @@ class SafeOutput(Output):
 
 @contextlib.contextmanager
 def safe_output() -> Iterator[None]:
-    """Everything that is printed meanwhile is harmless; to a terminal it goes as it is, since reports are safe for it."""
+    """Everything that is printed meanwhile is harmless. A terminal gets it as it is: reports are safe for it."""
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = ((Output if stream.isatty() else SafeOutput)(stream) for stream in before)
     try:

@@ -167,7 +167,7 @@ def run_command(
     refuse_quiet_and_verbose(quiet=quiet, verbose=verbose)
     suite, options = asked_for(**asked)
     if dry_run:
-        from steelyard.commands.run import show_requests
+        from steelyard.commands.run_command import show_requests
 
         show_requests(suite, options, as_json=as_json)
         return
@@ -184,7 +184,7 @@ def run_command(
             suite, store, options, reference, allow_mismatch=allow_mismatch, save=save, quiet=quiet, verbose=verbose
         )
         if suite.pending_of and result.stopped is None:
-            from steelyard.commands.run import show_pending
+            from steelyard.commands.run_command import show_pending
 
             show_pending(store, result.header, as_json=as_json)
             return

@@ -15,8 +15,8 @@ import click
 from steelyard.cli.options import FILE, refuse_quiet_and_verbose
 from steelyard.cli.output import print_json, print_on_one_screen, print_verdict, write_document
 from steelyard.commands.github_job import GithubJob
-from steelyard.commands.run import alerts_before_run, asked_for, evaluate
-from steelyard.commands.run import run_command as run
+from steelyard.commands.run_command import alerts_before_run, asked_for, evaluate
+from steelyard.commands.run_command import run_command as run
 from steelyard.errors import Problem, SteelyardError, UsageError
 from steelyard.frozen import frozen
 from steelyard.records import Verdict
@@ -203,7 +203,7 @@ def ci_command(
 
     refuse_quiet_and_verbose(quiet=quiet, verbose=verbose)
     if dry_run:
-        from steelyard.commands.run import show_requests
+        from steelyard.commands.run_command import show_requests
 
         show_requests(*asked_for(suite=suite, **asked), as_json=as_json)
         return

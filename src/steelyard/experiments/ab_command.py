@@ -1,8 +1,7 @@
-"""`steelyard ab` and `steelyard experiment`: two arms, on a suite's cases or on live traffic, and a decision."""
+"""The command ab: two arms, on a suite's cases or on live traffic, and a decision."""
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,18 +22,16 @@ from steelyard.cli.options import (
     store_url,
 )
 from steelyard.cli.output import print_json, show_document
-from steelyard.errors import StoreError, UsageError
+from steelyard.errors import StoreError
+from steelyard.experiments.unfinished import say_how_to_go_on
 from steelyard.records import AbPlan
-from steelyard.report.verdicts import INTERRUPTED, exit_code
+from steelyard.report.verdicts import exit_code
 
 if TYPE_CHECKING:
     from steelyard.experiments.arms import ArmChoice
     from steelyard.experiments.assignment import Experiment
-    from steelyard.experiments.criteria import ExperimentReport
     from steelyard.experiments.decision import AbReport
-    from steelyard.experiments.plan import ExperimentFile
     from steelyard.experiments.runner import Suites
-    from steelyard.experiments.runs import Attempt
 
 _KINDS: dict[str, Callable[[str], Any]] = {
     "judge_repeats": click.IntRange(min=1),
@@ -188,7 +185,7 @@ def offline(
         if unfinished is not None:
             insist_on_plan(unfinished, plan, metric)
         attempt = run_interleaved(suites, store, options, plan, unfinished)
-        _say_how_to_go_on(attempt, [*_without_resume(sys.argv[1:]), "--resume", attempt.id])
+        say_how_to_go_on(attempt, [*_without_resume(sys.argv[1:]), "--resume", attempt.id])
         report = ab_report(store, attempt, allow_mismatch=allow_mismatch)
     show(report, markdown, html, as_json=as_json)
     sys.exit(exit_code(report.decided))
@@ -201,16 +198,6 @@ def _suites(place: str, a: tuple[str, ...], b: tuple[str, ...]) -> Suites:
         raise click.UsageError("say what differs: --a KEY=VALUE, --b KEY=VALUE, such as --b model=NAME")
     first, second = read_arm("a", a), read_arm("b", b)
     return first.of(load_suite(place)), second.of(load_suite(place))
-
-
-def _say_how_to_go_on(attempt: Attempt, words: list[str]) -> None:
-    """Say how to resume what was stopped; end here when it was interrupted."""
-    if attempt.stopped is None:
-        return
-    again = shlex.join(["steelyard", *words])
-    click.echo(f"Not finished ({attempt.stopped}). Resume with:\n  {again}", err=True)
-    if attempt.interrupted:
-        sys.exit(INTERRUPTED)
 
 
 def _without_resume(words: list[str]) -> list[str]:
@@ -333,88 +320,6 @@ def report_command(
         report = online_report(experiment, found, unknown=str(error))
     show(report, markdown, html, as_json=as_json)
     sys.exit(exit_code(report.decided))
-
-
-@click.command("experiment")
-@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
-@click.option(
-    "--report",
-    "folder",
-    metavar="DIR",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Write report.md and report.html there, too.",
-)
-@click.option("--resume", is_flag=True, help="Resume an arm that was stopped.")
-@click.option("--restart", is_flag=True, help="Run both arms again, although there are runs of this experiment.")
-@click.option(
-    "--decide-only", "decide_on", metavar="A B", nargs=2, default=None, help="Run nothing; decide on these two runs."
-)
-@click.option("--allow-mismatch", is_flag=True, help="Let the criteria decide although more than the factor changed.")
-@store_url
-@as_json
-def experiment_command(
-    file: Path,
-    folder: Path | None,
-    resume: bool,
-    restart: bool,
-    decide_on: tuple[str, str] | None,
-    allow_mismatch: bool,
-    store_url: str | None,
-    as_json: bool,
-) -> None:
-    """Run a baseline and a candidate that differ in one factor, and decide.
-
-    FILE names the hypothesis, the factor, both arms and the criteria; they are stored before the first call. Exit
-    code 0 to adopt the candidate, 1 to reject it, 4 for CANNOT TELL, 3 when an arm is INVALID.
-    """
-    from steelyard.experiments.plan import read_experiment
-    from steelyard.experiments.report import experiment_data, experiment_document
-
-    if sum((resume, restart, decide_on is not None)) > 1:
-        raise click.UsageError("--resume, --restart and --decide-only exclude each other")
-    experiment = read_experiment(file)
-    if folder is not None:
-        _make(folder)
-    if decide_on is not None:
-        from steelyard.experiments.criteria import on_runs
-
-        report = on_runs(experiment, decide_on, store_url, allow_mismatch=allow_mismatch)
-    else:
-        report = _run_and_decide(experiment, store_url, resume=resume, restart=restart, allow_mismatch=allow_mismatch)
-    files = (None, None) if folder is None else (folder / "report.md", folder / "report.html")
-    show_document(experiment_document(report), experiment_data(report), *files, as_json=as_json)
-    sys.exit(exit_code(report.ruling.decided))
-
-
-def _run_and_decide(
-    experiment: ExperimentFile, store_url: str | None, *, resume: bool, restart: bool, allow_mismatch: bool
-) -> ExperimentReport:
-    from steelyard.experiments.arms import loaded_suites
-    from steelyard.experiments.criteria import on_attempt
-    from steelyard.experiments.runner import run_in_turn
-    from steelyard.experiments.runs import attempts_of, reopened
-    from steelyard.metrics.expression_checks import SuiteNames
-    from steelyard.store.sql import open_store
-
-    suites = loaded_suites(experiment)
-    experiment.check_criteria(SuiteNames.of_suite(suites["candidate"]))
-    with open_store(store_url) as store:
-        earlier = attempts_of(store, experiment.name)
-        attempt = None if restart else reopened(experiment, earlier, resume=resume)
-        if attempt is not None and attempt.complete:
-            click.echo(f"deciding on the runs that are there ({attempt.id}); --restart runs both arms again", err=True)
-        else:
-            attempt = run_in_turn(experiment, suites, store, attempt)
-            _say_how_to_go_on(attempt, ["experiment", str(experiment.file), "--resume"])
-        return on_attempt(experiment, store, attempt, allow_mismatch=allow_mismatch)
-
-
-def _make(folder: Path) -> None:
-    """The folder for the report, made before anything is run: hours later would be late to hear that it cannot be."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"cannot make the folder {folder}: {error.strerror}") from None
 
 
 ab_command.add_command(assign_command)

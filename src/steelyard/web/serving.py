@@ -1,4 +1,4 @@
-"""Commands of the web app: bundle, serve, view."""
+"""Serving the web app: the options of the commands that do, and doing it."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import errno
 import os
 import secrets
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from steelyard.cli.options import as_json, run_name, store_url, together
-from steelyard.cli.output import print_json, print_line
+from steelyard.cli.options import together
+from steelyard.cli.output import print_json
 from steelyard.errors import MissingExtra, UsageError
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 _ROLES = ("owner", "labeller", "viewer")
 
 
-_serving = together(
+serving = together(
     click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on."),
     click.option(
         "--port", type=click.IntRange(0, 65535), default=8400, show_default=True, help="Port; 0 takes a free one."
@@ -34,35 +33,7 @@ _serving = together(
 )
 
 
-@click.command("serve")
-@_serving
-@store_url
-@as_json
-def serve_command(store_url: str | None, **options: Any) -> None:
-    """Show the store in a browser: runs, changes, samples, and the label desk.
-
-    On another address than loopback, or by another host name, every visitor needs a token; STEELYARD_TOKEN_OWNER,
-    _LABELLER and _VIEWER set them, otherwise they are made anew.
-    """
-    _serve(store_url, "/runs", **options)
-
-
-@click.command("view")
-@run_name
-@_serving
-@store_url
-@as_json
-def view_command(run: str, store_url: str | None, **options: Any) -> None:
-    """Show one run in a browser."""
-    from steelyard.store.sql import open_store
-    from steelyard.web.site import run_address
-
-    with open_store(store_url, create=False) as store:
-        page = run_address(store.run(run).id)
-    _serve(store_url, page, **options)
-
-
-def _serve(
+def serve(
     store_url: str | None,
     page: str,
     *,
@@ -73,6 +44,7 @@ def _serve(
     no_browser: bool,
     as_json: bool,
 ) -> None:
+    """Serve the store until Ctrl-C, and open the page in a browser."""
     from steelyard.store.sql import open_store
 
     try:
@@ -170,24 +142,3 @@ def _list_tokens(address: str, page: str, tokens: dict[str, Role]) -> None:
     for token, role in tokens.items():
         click.echo(f"  {role.name.lower():9} {address}{page}?token={token}")
     click.echo("Ctrl-C ends it.")
-
-
-@click.command("bundle")
-@click.argument("folder", metavar="OUT", type=click.Path(file_okay=False, path_type=Path))
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
-@store_url
-@as_json
-def bundle_command(folder: Path, runs: tuple[str, ...], store_url: str | None, as_json: bool) -> None:
-    """Write runs and their comparisons as a static site.
-
-    It opens from disk or any file host. Each run is a page with its samples; runs of one suite are compared, each with
-    the next one in time. OUT is a new or an empty folder, or a bundle, which is written anew.
-    """
-    from steelyard.store.sql import open_store
-    from steelyard.web.bundle import write_bundle
-
-    with open_store(store_url, create=False) as store:
-        headers = list({header.id: header for header in map(store.run, runs)}.values())
-        n = write_bundle(store, folder, headers)
-    message = f"Written: {folder / 'index.html'} and {n - 1} more files"
-    print_line(message, {"folder": str(folder), "files": n, "runs": [item.id for item in headers]}, as_json=as_json)
