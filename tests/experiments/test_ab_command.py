@@ -15,7 +15,7 @@ from parts.small_suite import http_target, write_suite
 from parts.two_arms import bad, good, serve, write_arms
 from steelyard.cli import steelyard as group
 from steelyard.errors import SteelyardError
-from steelyard.experiments.command import _without_resume
+from steelyard.experiments.ab_command import _without_resume
 from steelyard.records import RunState
 from steelyard.store.sql import open_store
 
