@@ -8,12 +8,12 @@ from typing import Any
 
 from steelyard.errors import UsageError
 
-_PROVIDERS = ("anthropic", "bedrock", "gemini")
+PROVIDERS = ("anthropic", "gemini", "bedrock")
 """Modules of `targets`: in `gemini`, `GeminiTarget` is the target `gemini`, and `GeminiConnection` the judge."""
 
 
 def _classes(what: str) -> dict[str, str]:
-    return {name: f"steelyard.targets.{name}:{name.capitalize()}{what}" for name in _PROVIDERS}
+    return {name: f"steelyard.targets.{name}:{name.capitalize()}{what}" for name in PROVIDERS}
 
 
 _BUILT_IN = {

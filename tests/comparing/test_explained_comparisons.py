@@ -133,6 +133,13 @@ def test_the_command_prints_both_sides_and_ends_as_the_comparison_does(compared)
     assert len(found["contributing"]) == found["n_contributing"] == found["a"]["n"]
 
 
+def test_of_what_is_not_tested_the_command_says_why_once_and_names_no_method(compared):
+    lines = invoke("compare", "mixed-1", "mixed-2", "--explain", "latency.p50", "--store", compared[3], code=4)
+    facts = dict(line.strip().split("  ", 1) for line in lines.splitlines() if line.startswith("  p "))
+    assert facts["p"].strip() == "n/a, one run a side: not tested"
+    assert not any(line.startswith("  method") for line in lines.splitlines())
+
+
 def test_findings_that_only_one_judge_could_name_are_in_neither_figure(tmp_path):
     store = open_store(str(tmp_path / "runs.db"))
     put_mixed(store, "full-1", 1)

@@ -44,6 +44,7 @@ from steelyard.suite.yaml import written_keys
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+SOURCE = ROOT / "src/steelyard"
 BUILT_IN = {kind: sorted(plugins._BUILT_IN[kind]) for kind in ("scorers", "targets")}
 
 
@@ -258,6 +259,30 @@ def test_no_option_is_documented_that_does_not_exist():
     assert options_that_are_none(text) == set()
     invented = text.replace("| `--junit FILE` | Write JUnit XML, for", "| `--pdf FILE` | Write it, for")
     assert options_that_are_none(invented) == {"report --pdf"}
+
+
+def parts_that_the_note_has_otherwise(text: str) -> set[str]:
+    """Packages and commands that only the repository has, or only the tables of the note on packages."""
+    kernel, features = (
+        text.partition(f"| package | {head} |")[2].partition("\n\n")[0] for head in ("what it holds", "commands")
+    )
+    packages = {path.parent.name for path in SOURCE.glob("*/__init__.py")} - {"suites"}
+    return in_code(first_cells(kernel) + features) ^ {*packages, *commands(), "--on"}
+
+
+def modules_that_are_none(text: str) -> set[str]:
+    """Modules that a note names, by a path or by their names alone, and that are not in the repository."""
+    every = [path.parts for folder in ("src", "tests") for path in (ROOT / folder).rglob("*.py")]
+    named = set(re.findall(r"[\w/]+\.py\b", text)) - {"NAME_command.py"}
+    return {name for name in named if not any(parts[-len(Path(name).parts) :] == Path(name).parts for parts in every)}
+
+
+def test_the_note_on_packages_is_about_those_that_there_are() -> None:
+    text = page("design/0007-the-house.md")
+    assert parts_that_the_note_has_otherwise(text) == modules_that_are_none(text) == set()
+    struck = text.replace("| `gating` | `gate` |", "| `gates` | `gate` |")
+    assert parts_that_the_note_has_otherwise(struck) == {"gating", "gates"}
+    assert modules_that_are_none(text.replace("runner/run.py", "runner/once.py")) == {"runner/once.py"}
 
 
 @for_every("name", sorted(commands()))

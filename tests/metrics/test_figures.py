@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,17 @@ from typing import Any
 import pytest
 
 from parts import stored
+from parts.judged_store import put_judged
 from parts.mixed_run import put_labels, put_mixed
 from parts.rich_run import put_rich
 from steelyard.analysis.model import Summary
 from steelyard.analysis.stored import figures_of, summary_of
 from steelyard.analysis.summary import summarise_stored
 from steelyard.metrics.figures import WHOLE_RUN, Figures
-from steelyard.records import RunState
+from steelyard.metrics.kinds import NO_INTERVAL
+from steelyard.metrics.registry import metric, register, unregister
+from steelyard.metrics.samples import latency_quantile
+from steelyard.records import RunHeader, RunState
 from steelyard.stats.intervals import Estimate
 from steelyard.store.figures import Figure, Kind, SliceKey
 from steelyard.store.sql import open_store
@@ -38,6 +43,10 @@ def test_a_figure_is_found_by_name_and_slice() -> None:
     assert figures["average", "category", "lamp"] is figures[LAMP, "average"] is lamp
     assert ("average" in figures, "median" in figures, "lamp" in figures) == (True, False, False)
     assert figures.get("median") is None
+    with pytest.raises(KeyError, match="the run has no figure 'median'"):
+        figures["median"]
+    with pytest.raises(KeyError, match=r"the slice category\.chair has no figure 'average'"):
+        figures["average", "category", "chair"]
     assert figures.slice("category", "lamp")["median"] == Estimate(None, 0, 3)
     assert figures.slice("category", "other")["median"] == Estimate(None, 0, 0)
     assert dict(figures.items()) == {(WHOLE_RUN, "average"): whole, (LAMP, "average"): lamp}
@@ -132,6 +141,17 @@ def test_labels_that_come_later_change_a_stored_summary(tmp_path: Path) -> None:
         assert some["pass_rate.corrected"] == now.overall["pass_rate.corrected"]
 
 
+@pytest.mark.parametrize("put", [put_rich, put_judged])
+def test_every_figure_with_an_interval_says_how_it_is_made(tmp_path: Path, put: Callable[..., RunHeader]) -> None:
+    with open_store(tmp_path / "store.sqlite") as store:
+        bounded = {
+            row.kind.pattern for row in summary_of(store, put(store)).figures.rows() if row.estimate.low is not None
+        }
+    assert len(bounded) > 20
+    silent = {name for name in bounded if metric(name).aggregate.interval_text(metric(name).unit) == NO_INTERVAL}
+    assert silent == set()
+
+
 @pytest.mark.parametrize("name", ["pass_rate.corrected", "pass_rate.sensitivity", "labels.texts"])
 def test_a_figure_that_labels_change_is_known_by_its_name(tmp_path: Path, name: str) -> None:
     with open_store(tmp_path / "store.sqlite") as store:
@@ -141,6 +161,23 @@ def test_a_figure_that_labels_change_is_known_by_its_name(tmp_path: Path, name: 
         now = summarise_stored(store, header.id, header.description).overall[name]
         assert now.value is not None
         assert figures_of(store, [header], [name])[header.id][name] == now
+
+
+def test_a_run_that_was_stored_before_a_metric_was_defined_has_it_in_a_list(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_store(tmp_path / "store.sqlite") as store:
+        header = put_mixed(store, "mixed-1", 1)
+        before = summary_of(store, header)
+        register(latency_quantile(90))
+        try:
+            listed = figures_of(store, [header], ["latency.p90"])[header.id]
+            # It is stored now: neither this nor a name that the run has not is computed again.
+            monkeypatch.setattr("steelyard.analysis.summary.summarise_stored", None)
+            assert figures_of(store, [header], ["latency.p90", "band.None"])[header.id] == listed
+        finally:
+            unregister("latency.p90")
+        assert before.overall["latency.p50"].value < listed["latency.p90"].value < before.overall["latency.p95"].value
 
 
 def test_a_run_that_is_first_seen_in_a_list_gets_the_figures_of_its_whole_suite(tmp_path: Path) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import replace
 
 import pytest
+from rich.console import Console
 
 from parts.command import invoke
 from parts.judged_store import put_judged
@@ -16,6 +18,7 @@ from steelyard.analysis.stored import summary_of
 from steelyard.errors import UsageError
 from steelyard.metrics.registry import FAMILIES, metrics
 from steelyard.report.explain import data_of, explain_report
+from steelyard.report.explanations import print_names
 from steelyard.store.sql import open_store
 
 
@@ -106,6 +109,23 @@ def test_the_command_prints_formula_inputs_reasons_and_samples(stored):
     for words in ("sum of scores / n", "a malformed answer counts as 0", "Left out", "lowest first"):
         assert words in said
     assert "are not listed: --limit N lists more, --json all" in said
+
+
+def test_an_interval_that_is_undefined_says_how_it_would_be_made(stored):
+    store, header, _ = stored
+    (found,) = explain_report(store, header, "pass_all.9")
+    assert found.interval.startswith("undefined for so few; otherwise Wilson's")
+
+
+def test_names_are_listed_within_the_terminal_and_on_one_line_each_in_a_pipe():
+    names = [("average", "mean score; a malformed answer counts as 0"), ("p", "short")]
+    said = {}
+    for width in (40, None):
+        out = io.StringIO()
+        print_names(names, Console(file=out, width=40, force_terminal=bool(width), color_system=None), title="Figures")
+        said[width] = out.getvalue().splitlines()[1:]
+    assert said[40] == ["average  mean score; a malformed answer", "         counts as 0", "p        short"]
+    assert said[None] == ["average  mean score; a malformed answer counts as 0", "p        short"]
 
 
 def test_json_gives_all_samples_and_limit_as_many_as_asked_for(stored):

@@ -11,12 +11,15 @@ from yarl import URL
 
 from parts.loopback import error, json_answer, throttle
 from parts.providers import KEYS, PATHS, answer, settings
+from steelyard import plugins
 from steelyard.errors import SuiteError, UsageError
 from steelyard.suite.case import Attachment, Case
+from steelyard.suite.judge import MODELS
 from steelyard.suite.models import Variant
 from steelyard.targets.anthropic import closed
 from steelyard.targets.aws import Signer
 from steelyard.targets.base import Request
+from steelyard.targets.chat import ChatTarget
 
 KINDS = ["anthropic", "gemini", "bedrock"]
 PIXEL = base64.b64decode(
@@ -31,6 +34,12 @@ PRICE = {"input": 3, "output": 15, "cached_input": 0.3, "cache_write": 3.75}
 def kind(request, bench):
     bench.env = dict(KEYS[request.param])
     return request.param
+
+
+def test_every_target_that_speaks_a_chat_protocol_is_a_model_and_can_judge():
+    targets = {name: plugins.find("targets", name) for name in plugins.built_in("targets")}
+    chats = {name for name, target in targets.items() if issubclass(target, ChatTarget)}
+    assert chats == {*MODELS} == plugins.built_in("judges") == {"chat", *KINDS}
 
 
 async def test_the_answer_comes_with_tokens_of_every_kind_and_their_cost(bench, server, kind):

@@ -22,7 +22,7 @@ from steelyard.analysis.calibration import (
     side_of,
 )
 from steelyard.frozen import frozen
-from steelyard.metrics.kinds import Aggregate
+from steelyard.metrics.kinds import Aggregate, Mean, OfFigure
 from steelyard.metrics.registry import Better, Contributions, Level, Metric, Names, register, same_but
 from steelyard.metrics.run_data import RunData
 from steelyard.metrics.table import Table
@@ -332,7 +332,7 @@ _CLAIMED = (
     "a claim is one thing that an answer says with a confidence; claims without a confidence from 0 to 1 are missing,"
     " those of samples that are inconclusive or excluded are left out"
 )
-_LUCK = f"; its interval is from {RESAMPLES:,} resamples of cases (seed {SEED})"
+_RESAMPLED = OfFigure(f"from {RESAMPLES:,} resamples of cases (seed {SEED})")
 _RULE = (
     f"where more than half of a bucket's claims are wrong, of {LEAST_CLAIMS} and more; the one of highest confidence"
 )
@@ -350,7 +350,6 @@ class _ClaimFigure:
     mask: _Values = _Claims.of
     how: Aggregate = Aggregate.SUM
     better: Better = "lower"
-    interval: str = ""
 
 
 _BY_RULE = (
@@ -389,8 +388,7 @@ _FIGURES = (
         "mean of (confidence - 1 if right, else 0) squared",
         lambda claims: {(): claims.brier},
         _squared_gap,
-        how=Aggregate.MEAN,
-        interval="; its interval is Wilson's by the standard error of the mean; rows of one case count as one cluster",
+        how=Mean(Aggregate.MEAN.interval_text("share")),
     ),
     _ClaimFigure(
         "bucket.<name>.errors",
@@ -415,8 +413,7 @@ _FIGURES = (
         "sum over bins of |sum of confidences - number right| / n",
         lambda claims: {(): claims.calibration.ece},
         _gap,
-        how=Aggregate.MEAN,
-        interval=_LUCK,
+        how=_RESAMPLED,
     ),
     _ClaimFigure(
         "by_chance",
@@ -424,7 +421,7 @@ _FIGURES = (
         f"the mean error of {RESAMPLES:,} resamples of cases if confidences were perfect",
         lambda claims: _number(claims.calibration.by_chance, claims.n, claims.n_missing),
         _gap,
-        how=Aggregate.MEAN,
+        how=OfFigure(),
     ),
     _ClaimFigure(
         "mce",
@@ -432,8 +429,7 @@ _FIGURES = (
         f"the widest gap of mean confidence and share right of bins with {LEAST_CLAIMS} claims and more",
         lambda claims: {(): claims.calibration.mce},
         _gap_of_wide_bins,
-        how=Aggregate.MEAN,
-        interval=_LUCK,
+        how=_RESAMPLED,
     ),
     _ClaimFigure(
         "bin.<n>.right",
@@ -462,7 +458,7 @@ _FIGURES = (
             f"{what}: {_RULE}",
             lambda claims, of=of: _number(of(claims), claims.n, claims.n_missing),  # type: ignore[misc]
             _stated,
-            how=Aggregate.MEAN,
+            how=OfFigure(),
             better="",
         )
         for name, what, of in _BY_RULE
@@ -482,9 +478,8 @@ _FIGURES = (
         "utility a claim of the kept claims minus that of all",
         lambda claims: {(): claims.best.gain},
         _stated,
-        how=Aggregate.MEAN,
+        how=_RESAMPLED,
         better="higher",
-        interval=_LUCK,
     ),
     _ClaimFigure(
         "best.threshold",
@@ -492,9 +487,8 @@ _FIGURES = (
         "the threshold with the highest utility of kept claims; of several the lowest",
         lambda claims: {(): claims.best.threshold},
         _stated,
-        how=Aggregate.MEAN,
+        how=_RESAMPLED,
         better="",
-        interval=_LUCK,
     ),
     _ClaimFigure(
         "best.<side>",
@@ -537,7 +531,7 @@ def _register(item: _ClaimFigure, head: str, *, of_label: bool) -> None:
             item.unit,
             f"{'of one kind of claims: ' if of_label else ''}{item.formula}",
             item.formula,
-            f"{_CLAIMED}{item.interval}",
+            _CLAIMED,
             item.how,
             contributions,
             item.better,

@@ -95,7 +95,7 @@ def words_of(metric: Metric, worse: str, figure: Estimate, words: str = "") -> W
     """What a metric says of itself; `words` say what this one is of."""
     interval = metric.aggregate.interval_text(metric.unit, of_cells=metric.level is Level.CELL)
     if interval != NO_INTERVAL and figure.low is None:
-        interval = f"undefined for so few; otherwise {interval[0].lower()}{interval[1:]}"
+        interval = f"undefined for so few; otherwise {interval}"
     return Words(metric.formula, words or metric.counts, metric.rows, metric.unit, interval, worse, metric.about)
 
 

@@ -65,7 +65,7 @@ def listed_samples(data: RunData) -> ListedSamples:
 
 
 def _worst(data: RunData) -> tuple[WorstCell, ...]:
-    """The cells with repeats that did not pass or, where nothing says what passes, that have not the full score."""
+    """The cells with repeats that did not pass or, in a suite without a pass rule, that do not have the full score."""
     columns, score = data.columns, data.table.score()
     failing = data.table.passed() == 0 if data.suite.passing else score < 1
     # A list of scores has no place for a sample that was stored without one.

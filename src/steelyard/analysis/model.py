@@ -1,4 +1,4 @@
-"""The figures of a run. No number here stands without its n, its missing and, where defined, its interval."""
+"""The summary of a run: its figures, each with n, missing and, where defined, its interval, and lists with names."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class FoundCode:
 
     code: str
     at_most: bool = False
-    """True when nothing says what would have come, as for an answer that could not be read."""
+    """True when it is unknown what would have come, as for an answer that could not be read: the gain is `up to`."""
     has_weight: bool = True
     """False when every finding is of a component that counts nothing in the score: then no gain says what it is
     worth to fix."""
@@ -53,7 +53,7 @@ class BestVariant:
 
 @frozen
 class Pattern:
-    """Something that goes wrong more than once: a sentence, how often, and the cases behind it."""
+    """Something that goes wrong more than once: a sentence, how often, and its cases."""
 
     sentence: str
     count: int
@@ -90,7 +90,7 @@ class SampleLine:
 
 @frozen
 class UsualScore:
-    """The score that a judge gives most often, and what labels make of it."""
+    """The score that a judge gives most often, next to what labels say of these texts."""
 
     score: float
     n: int
@@ -109,7 +109,7 @@ class ReusedAnswers:
     """Of answers that are no new ones (`reused.*` says how many), when those from the cache of `--cache` were made."""
 
     first: float | None = None
-    """The first and the last of them; None where nobody noted it."""
+    """The first and the last of them, in seconds since 1970; None where that was not recorded."""
     last: float | None = None
 
     @classmethod
@@ -160,11 +160,11 @@ class JudgeDetails:
 
 @frozen
 class JudgeCheck:
-    """How a run's labels tell what its judge is worth; what they say are figures of the run: `pass_rate.corrected`,
-    `pass_rate.sensitivity`, `labels.texts`."""
+    """Which labels a run's judge was compared with, and by which method; the results are figures of the run:
+    `pass_rate.corrected`, `pass_rate.sensitivity`, `labels.texts`."""
 
     not_random: str = ""
-    """Why the labels show nothing of the unlabeled texts; "" when they are of a random sample, or of all texts."""
+    """Why the labels say nothing about unlabeled texts; "" when they are of a random sample, or of all texts."""
     message: str = ""
     """Why there is no corrected rate; "" when there is one."""
     method: str = ""
@@ -186,7 +186,7 @@ class Summary:
     reused: ReusedAnswers | None = None
     """None when every answer is a new one."""
     codes: list[FoundCode] = field(default_factory=list)
-    """Every code that was found, what is worth most to fix first."""
+    """Every code that was found, the largest gain first."""
     best_variant: BestVariant | None = None
     """None when the run has fewer than two variants."""
     repeats: int = 1

@@ -273,6 +273,12 @@ def _counts_by_name(
 
 _RAN = {"passed": "passed", "failed": "failed", "not_run": "did not run"}
 _STATES = {"passed": CASE_PASSED, "failed": CASE_FAILED, "undecided": -1}
+_ENDED = {"passed": "passed", "failed": "failed", "undecided": "cannot be decided"}
+_IN_STATE = {
+    "passed": "cells in which every check and the pass rule passed",
+    "failed": "cells in which a check or the pass rule failed",
+    "undecided": "cells in which no check failed, nor the pass rule, and one of them cannot be decided",
+}
 
 
 @frozen
@@ -299,12 +305,14 @@ def _checks_in(code: int) -> Callable[[RunData, Counted], Array]:
 
 def _in_state(state: str, code: int) -> Iterator[_Count]:
     """Cells, and checks of cells, in one state."""
-    formula = f"cells that are {state}: passed when every check and the pass rule are, failed when one of them is"
     open_ = code < 0
     yield _Count(
-        f"cases.count.{state}", formula, lambda _, count: count.state == code, lambda cells: cells.absent * open_
+        f"cases.count.{state}",
+        _IN_STATE[state],
+        lambda _, count: count.state == code,
+        lambda cells: cells.absent * open_,
     )
-    formula = f"checks of cells that are {state}; a cell of which no check is known is one undecided check"
+    formula = f"checks that {_ENDED[state]}, counted per cell; a cell of which no check is known is one undecided check"
     yield _Count(
         f"checks.count.{state}", formula, _checks_in(code), lambda cells: cells.checks_in_absent().sum() * open_
     )
@@ -312,7 +320,7 @@ def _in_state(state: str, code: int) -> Iterator[_Count]:
 
 def _of_every_check() -> Iterator[_Count]:
     for state, code in _STATES.items():
-        formula = f"cells in which the check is {state}"
+        formula = f"cells in which the check {_ENDED[state]}"
         yield _Count(f"cells.{state}", formula, lambda _, count, code=code: count.holds == code)  # type: ignore[misc]
     for state, word in _RAN.items():
         formula = f"planned answers of its cells in which it {word}"

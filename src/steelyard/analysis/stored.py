@@ -1,4 +1,4 @@
-"""The summary of a run as the store keeps it: what is known of a run that has ended is read, and not computed again.
+"""The summary of a run as it is stored: the figures of a run that has ended are read, not computed again.
 
 Labels may come after a run has ended, and metrics with another version; its summary is then made again, once.
 """
@@ -60,18 +60,26 @@ def figures_of(
     some names.
 
     A run that goes on has those that it had when it was last interrupted, or none; one that is interrupted has them.
+    The summary of one that has ended is made again when labels came since and may change a figure that is asked for,
+    or when it lacks one and was made by a version with other metrics.
     """
     factors = None if factors is None else {"", *factors}
     wanted = None if names is None else {PLANNED, *names}
     stored = store.figures([header.id for header in headers], wanted, factors)
     results = {run_id: Figures(rows) for run_id, rows in stored.items()}
     with_labels = names is None or any(name.startswith(OF_LABELS) for name in names)
-    bases = store.summary_bases(list(stored)) if with_labels else {}
+    lacking = set() if wanted is None else {run_id for run_id, item in results.items() if wanted - item.kinds.keys()}
+    bases = store.summary_bases(list(stored)) if with_labels or lacking else {}
+    now = {families: _of_metrics(families) for families in {_families(bases[run_id]) for run_id in lacking}}
     for header in headers:
         if header.state is RunState.RUNNING:
             continue
-        has_ended, is_stored = header.state is RunState.ENDED, header.id in stored
-        if not is_stored or (has_ended and with_labels and not is_current(store, header.id, bases[header.id])):
+        has_ended, basis = header.state is RunState.ENDED, bases.get(header.id, "")
+        if (
+            header.id not in stored
+            or (has_ended and with_labels and not is_current(store, header.id, basis))
+            or (has_ended and header.id in lacking and not basis.startswith(now[_families(basis)]))
+        ):
             # A list shows runs without their suites, which the figures are made by.
             run = store.run(header.id)
             every = (summary_of(store, run) if has_ended else _kept(store, run)).figures.rows()
@@ -87,7 +95,7 @@ def figures_of(
 def _kept(store: Store, header: RunHeader) -> Summary:
     """The summary, computed now and stored."""
     summary = _computed(store, header)
-    with suppress(StoreError):  # whoever may not write reads it all the same
+    with suppress(StoreError):  # a store that may only be read
         store.keep_summary(header.id, stored_form(store, header.id, summary))
     return summary
 
@@ -99,17 +107,24 @@ def _computed(store: Store, header: RunHeader) -> Summary:
 
 
 def is_current(store: Store, run_id: str, basis: str) -> bool:
-    """Whether a summary that was stored with this basis is still what the run comes to."""
-    families, _, _ = basis.partition(" ")
-    return basis == _basis(store, run_id, families.split("+"))
+    """Whether a summary that was stored with this basis is still up to date."""
+    return basis == _basis(store, run_id, _families(basis))
 
 
 def _basis(store: Store, run_id: str, families: Iterable[str]) -> str:
     """What a summary is made of besides the samples: the metrics that there are, and what people say of the samples."""
+    return f"{_of_metrics(families)} {store.people.said_of(run_id)}"
+
+
+def _of_metrics(families: Iterable[str]) -> str:
     known = [family for family in families if family in FAMILIES]
     # What a suite brings along is computed when its run ends: its code may have changed since, or be gone.
     names = sorted(name for name, item in metrics(known).items() if not item.own)
-    return f"{'+'.join(known)} {digest(names)} {store.people.said_of(run_id)}"
+    return f"{'+'.join(known)} {digest(names)}"
+
+
+def _families(basis: str) -> tuple[str, ...]:
+    return tuple(basis.partition(" ")[0].split("+"))
 
 
 def stored_form(store: Store, run_id: str, summary: Summary) -> StoredSummary:

@@ -15,7 +15,7 @@ import numpy as np
 from steelyard.analysis.model import BestVariant
 from steelyard.frozen import frozen
 from steelyard.metrics.cells import Cells
-from steelyard.metrics.kinds import Aggregate
+from steelyard.metrics.kinds import Mean, OfFigure
 from steelyard.metrics.registry import Contributions, Metric, Names, register, same_but
 from steelyard.metrics.run_data import RunData
 from steelyard.stats.arrays import Array
@@ -287,9 +287,8 @@ _DIFFERENCE = register(
         "difference",
         "how much better the variant that leads scores than another",
         "mean over cases of the score of the variant that leads - that of the other",
-        "repeats of a case are averaged first; cases for which one of the two has no score are missing; the interval is"
-        f" Student's t over the differences of cases, {_PAIRS}",
-        Aggregate.MEAN,
+        "repeats of a case are averaged first; cases for which one of the two has no score are missing",
+        Mean(f"Student's t over the differences of cases, {_PAIRS}"),
         _by_case,
         gate=False,
         sliced=False,
@@ -306,6 +305,7 @@ register(
         unit="number",
         about="chance of such a difference between variants that are alike",
         formula=f"two-sided p of the paired t-test, at least that of the sign test, {_PAIRS}",
+        aggregate=OfFigure(),
         figure=_p_of_other,
     )
 )

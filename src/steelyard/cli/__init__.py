@@ -1,6 +1,6 @@
 """The command line: its commands, safe output and how errors end.
 
-A command's module is imported when it is called.
+A command is a module `NAME_command.py` of any package; it is found by its file and imported when it is called.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def summary_of(name: str) -> str:
 
 
 class LazyGroup(click.Group):
-    """Knows every command's name and one line of help without importing it."""
+    """Lists each command with the first paragraph of its help, without importing it."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return sorted(commands())
@@ -188,7 +188,6 @@ def _ended(command: Callable[..., Any], **options: Any) -> Any:
 
 def _crash(error: BaseException) -> None:
     # Python's own exit code for a crash is 1, which means that a gate failed. A crash is no verdict at all.
-
     _say(internal_error_text(error))
     sys.exit(INTERNAL_ERROR)
 

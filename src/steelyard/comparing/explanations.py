@@ -51,6 +51,7 @@ def _facts(pair: PairExplanation) -> list[tuple[str, str]]:
     """Formula, inputs of both sides, n, difference and test."""
     change, (a, b) = pair.change, pair.sides
     over = f"{change.difference.n:,} cases" if change.runs is None else f"A and B; {texts.base(change)}"
+    method = texts.of_changes([change], "adjusted with the other figures of its table (Holm)")
     return [
         ("formula", pair.formula),
         ("with A", inputs_text(pair.inputs_a, a.value)),
@@ -59,14 +60,15 @@ def _facts(pair: PairExplanation) -> list[tuple[str, str]]:
         ("counts", pair.how),
         ("difference", f"{texts.difference(change)} {texts.interval(change)}"),
         ("p", _tested(change)),
-        ("method", texts.of_changes([change], "adjusted with the other figures of its table (Holm)")),
+        *([("method", method)] if method else ()),
     ]
 
 
 def _tested(change: MetricChange) -> str:
     """The p-value before and after it is adjusted, its test, and the verdict with what else keeps it from being one."""
     if change.p is None or change.p_adjusted is None:
-        return f"{texts.chance(change)}, {change.test or 'no test'}: {change.verdict.value}"
+        why, verdict = change.test or "no test", change.verdict.value
+        return f"{texts.chance(change)}, {why}{'' if verdict in why else f': {verdict}'}"
     alone = texts.chance(replace(change, p_adjusted=change.p))
     confounded = change.verdict is Moved.CANNOT_TELL and change.p_adjusted < SIGNIFICANT
     why = "; `compare` says what blocks a verdict" if confounded else ""

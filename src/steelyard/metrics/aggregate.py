@@ -1,4 +1,4 @@
-"""Contributions put together: every metric of a run, for every group of its samples or cells at once.
+"""Contributions aggregated: every metric of a run, for every group of its samples or cells at once.
 
 A ratio of sums is not a mean of ratios: a sample with many things to count weighs more. Its interval is that of the
 ratio estimator of survey statistics (Cochran, Sampling Techniques, 6.4 and 9A.1): the residuals

@@ -245,14 +245,18 @@ def parse_metric(text: str, kind: str = "metric") -> Gate:
 
 
 def asked_metric(text: str, there: Iterable[str] | None = None) -> Gate:
-    """The metric that a person asked for, alone or in a whole gate; the message lists what is `there`, usually all."""
-    listing = ", ".join(gate_metrics(FAMILIES) if there is None else there)
+    """The metric that a person asked for, alone or in a whole gate.
+
+    The message of a ValueError lists what is `there`: usually all, of judges only where the name begins as theirs do.
+    """
+    families = [name for name in FAMILIES if text.strip().startswith(f"{name}.")]
+    listing = ", ".join(gate_metrics(families) if there is None else there)
     if not text.strip():
         raise ValueError(f"metric {text!r} is no name; there are: {listing}")
     try:
         return parse_gate(text, "metric") if any(sign in text for sign in "<>=!") else parse_metric(text)
     except ValueError as error:
-        unknown = "there is no metric" in str(error)
+        unknown = "there is no metric" in str(error) and "did you mean" not in str(error)
         raise ValueError(f"{error}; there are: {listing}" if unknown else str(error)) from None
 
 

@@ -1,10 +1,10 @@
-"""The figures of a run: a mapping from a slice and the name of a metric to one number with what it stands on.
+"""The figures of a run: a mapping from a slice and the name of a metric to one `Estimate`.
 
     figures["pass_rate"]                                of the whole run
     figures["pass_rate", "category", "lamp"]            of one slice
     figures.slice("category", "lamp")["latency.p95"]    n/a where the run does not have it
 
-Names are those that gates use. Whatever wants a number of a run asks for it here, by its name.
+Names are those that gates use. The first two forms raise KeyError where the run has no such figure.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Key = str | tuple[str, str, str] | tuple[SliceKey, str]
 class Slice(Mapping[str, Estimate]):
     """The figures of one group of samples (the whole run, a category, a variant, a tag) by name.
 
-    What the run does not have is n/a, missing in all that the slice planned.
+    A figure that it does not have is n/a, with all samples that it planned missing.
     """
 
     def __init__(self, key: SliceKey, n_planned: int, named: Mapping[str, Estimate], kinds: Mapping[str, Kind]) -> None:
@@ -43,12 +43,12 @@ class Slice(Mapping[str, Estimate]):
 
     @property
     def factor(self) -> str:
-        """What it is a group by; "" for the whole run."""
+        """By what samples are grouped: `category`; "" for the whole run."""
         return self.key.factor
 
     @property
     def name(self) -> str:
-        """Which group of the factor it is."""
+        """Which group it is: `lamp`."""
         return self.key.name
 
     def __getitem__(self, name: str) -> Estimate:
@@ -73,7 +73,7 @@ class Slice(Mapping[str, Estimate]):
         return f"<Slice {self.key.text or 'of the whole run'}: {counted(len(self), 'figure')}>"
 
     def count(self, name: str) -> int:
-        """A figure that is a number of something; 0 where the run does not have it."""
+        """A figure that is a count; 0 where the run does not have it."""
         return round(self[name].value or 0.0)
 
     @property
@@ -83,11 +83,11 @@ class Slice(Mapping[str, Estimate]):
         return Figures(every, {self.key: self.n_planned})
 
     def kind(self, name: str) -> Kind:
-        """What a name is of."""
+        """The pattern of a name and what fills it: `Kind("band.<band>", ("Good",))`."""
         return self._kinds[name]
 
     def each(self, pattern: str, *names: str) -> dict[str, Estimate]:
-        """All figures of one metric whose name begins with these parts, by the part that comes next."""
+        """The figures of a pattern by the name that follows `names` in it: `each("band.<band>")["Good"]`."""
         at = len(names)
         return {
             kind.names[at]: self._named[name]
@@ -96,11 +96,11 @@ class Slice(Mapping[str, Estimate]):
         }
 
     def each_name(self, pattern: str) -> list[Names]:
-        """What fills the angle brackets of a metric, one by one."""
+        """What fills the angle brackets of each figure of a pattern: `[("Good",), ("Poor",)]`."""
         return [kind.names for _, kind in self._by_pattern.get(pattern, ())]
 
     def counts(self, pattern: str, *names: str) -> dict[str, int]:
-        """The same of figures that are numbers of something, without those of which there is nothing."""
+        """The same of figures that are counts, without those that are 0."""
         every = {part: round(item.value or 0.0) for part, item in self.each(pattern, *names).items()}
         return {part: n for part, n in every.items() if n}
 
@@ -124,7 +124,7 @@ class Slice(Mapping[str, Estimate]):
 
     @property
     def n_samples(self) -> int:
-        """How many samples came."""
+        """How many samples it has."""
         return sum(self.outcomes.values())
 
     @property
@@ -137,13 +137,12 @@ class Figures(Mapping[tuple[SliceKey, str], Estimate]):
     """Every figure of a run by slice and name; it cannot be changed."""
 
     def __init__(self, figures: Iterable[Figure] = (), planned: Mapping[SliceKey, int] | None = None) -> None:
-        """`planned` says how many samples each slice planned, as may a row: a figure that it does not have is missing
-        in so many."""
+        """`planned` is how many samples each slice planned, as rows of `outcomes.planned` are."""
         self.planned = dict(planned or {})
         self._by_slice: dict[SliceKey, dict[str, Estimate]] = {key: {} for key in self.planned}
         self._slices: dict[SliceKey, Slice] = {}
         self.kinds: dict[str, Kind] = {}
-        """What every name is of."""
+        """By name, its pattern and what fills it."""
         for of, name, kind, estimate in figures:
             self._by_slice.setdefault(of, {})[name] = estimate
             if name == PLANNED:
@@ -152,7 +151,11 @@ class Figures(Mapping[tuple[SliceKey, str], Estimate]):
 
     def __getitem__(self, key: Key) -> Estimate:
         of, name = _spelled(key)
-        return self._by_slice[of][name]
+        try:
+            return self._by_slice[of][name]
+        except KeyError:
+            where = f"slice {of.text}" if of.factor else "run"
+            raise KeyError(f"the {where} has no figure {name!r}: names() has all") from None
 
     def __contains__(self, key: object) -> bool:
         if not isinstance(key, str | tuple):
@@ -190,11 +193,11 @@ class Figures(Mapping[tuple[SliceKey, str], Estimate]):
 
     @property
     def factors(self) -> list[str]:
-        """What the run is cut by; "" is the whole run."""
+        """What samples are grouped by: category, tag; "" is the whole run."""
         return list(dict.fromkeys(key.factor for key in self._by_slice))
 
     def names(self, prefix: str = "") -> list[str]:
-        """The names that the whole run or any slice has a figure of, in order."""
+        """The names of all figures of the run and its slices that begin with a prefix, in order."""
         return [name for name in self.kinds if name.startswith(prefix)]
 
     def rows(self) -> Iterator[Figure]:
@@ -204,7 +207,7 @@ class Figures(Mapping[tuple[SliceKey, str], Estimate]):
                 yield Figure(of, name, self.kinds[name], estimate)
 
     def replaced(self, rows: Iterable[Figure]) -> Figures:
-        """The same with some figures added or in the place of those they had."""
+        """The same with some figures added or replaced."""
         return Figures((*self.rows(), *rows), self.planned)
 
 
@@ -263,7 +266,7 @@ def row_figures_of(data: RunData) -> Slice:
 
 
 Named = tuple[str, Kind, list[Estimate]]
-"""A name, what it is of, and its figure in every group of a factor."""
+"""A name, its pattern and what fills it, and its figure in each group of a factor."""
 
 
 def _columns(data: RunData, factor: str) -> Iterator[Named]:
@@ -291,7 +294,7 @@ def _columns(data: RunData, factor: str) -> Iterator[Named]:
 
 
 def _derived(data: RunData, pattern: str, names: Names, column: list[Estimate]) -> Iterator[Named]:
-    """What is another figure, said in another way."""
+    """Figures that are the same as another in another unit, or under another name."""
     if pattern == POINTS:
         scale = data.table.scales.get(names[0], (0.0, 1.0))
         average = [share_of_scale(item, scale) for item in column]

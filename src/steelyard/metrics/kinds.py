@@ -1,8 +1,8 @@
 """How contributions are put together: a mean, a rate, a ratio of sums, a quantile, or any other kind.
 
-A kind is an object: what it makes of groups of rows, of pairs of two runs, and what it says of its interval. One of a
-new kind is a subclass of `Aggregate` that says what it makes of plain values (`of`); it then has figures without
-intervals, and differences without a test, until it says more.
+A kind is an object with a figure of each group of rows, a difference of pairs of two runs, and a text on its interval.
+A new kind is a subclass of `Aggregate` with a value of plain values (`of`); it then has figures without intervals, and
+differences without a test, until it overrides `estimate`, `paired_difference` and `interval_text`.
 """
 
 # ruff: noqa: ARG002
@@ -66,17 +66,17 @@ class Aggregate:
     of_sums = False
     """Whether rows have denominators."""
     is_mean = False
-    """Whether rows count alike and are added up: then more can be said of a difference."""
+    """Whether all rows have the same weight and are added up: then a difference has bounds."""
 
     def __repr__(self) -> str:
         return f"<{self.name}>"
 
     def of(self, values: Array) -> float | None:
-        """What plain values come to; None of too few."""
+        """The value of plain values; None of too few."""
         raise NotImplementedError
 
     def with_missing(self, values: Array, missing: int, end: float) -> float:
-        """What values come to with so many more that have the value of one end; NaN when that is not known."""
+        """The value with `missing` more values, all of them `end`; NaN when that is not known."""
         import numpy as np
 
         value = self.of(np.append(values, np.full(missing, end)))
@@ -93,7 +93,7 @@ class Aggregate:
         return results
 
     def in_words(self, values: Array, below: Array | None, formula: str) -> tuple[float | None, Inputs]:
-        """The value and what stands in the formula, by name."""
+        """The value, and the terms of the formula by name."""
         return (self.of(values) if len(values) else None), (("n", float(len(values))),)
 
     @property
@@ -109,15 +109,34 @@ class Aggregate:
         return Paired(None if a is None or b is None else b - a, len(rows.starts))
 
     def interval_text(self, unit: str, *, of_cells: bool = False) -> str:
-        """How its interval is made, in words."""
+        """How its interval is made, as `--explain` prints it."""
         return NO_INTERVAL
 
 
+class OfFigure(Aggregate):
+    """What `Metric.figure` computes, which is no aggregate of its rows, with how its interval is made."""
+
+    name = "function"
+
+    def __init__(self, interval: str = NO_INTERVAL) -> None:
+        self._interval = interval
+
+    def of(self, values: Array) -> float | None:
+        """Nothing: the rows alone do not tell it."""
+        return None
+
+    def interval_text(self, unit: str, *, of_cells: bool = False) -> str:
+        return self._interval
+
+
 class Mean(Aggregate):
-    """The sum of all rows over their number."""
+    """The sum of all rows over their number; `interval` is how its interval is made where that is not as usual."""
 
     name = "mean"
     is_mean = True
+
+    def __init__(self, interval: str = "") -> None:
+        self._interval = interval
 
     def of(self, values: Array) -> float | None:
         return float(values.mean()) if len(values) else None
@@ -147,8 +166,8 @@ class Mean(Aggregate):
         return paired_mean(np.add.reduceat(rows.b - rows.a, rows.starts), sizes, rows.widest)
 
     def interval_text(self, unit: str, *, of_cells: bool = False) -> str:
-        if unit not in _WITH_ENDS:
-            return NO_INTERVAL
+        if self._interval or unit not in _WITH_ENDS:
+            return self._interval or NO_INTERVAL
         return f"Wilson's score interval by the standard error of the mean; {_CLUSTERED}"
 
 
@@ -331,7 +350,7 @@ class Extreme(Quantile):
 
 
 class ByFunction(Mean):
-    """By a function of its own, from the rows and from what else is known of them."""
+    """By a function of the metric's own (`Contributions.estimate`), from the rows and what else is known of them."""
 
     name = "estimate"
 
@@ -353,9 +372,9 @@ _NAMED: dict[str, Aggregate] = {
     )
 }
 AGGREGATES = tuple(_NAMED)
-"""What a suite can call an aggregate."""
+"""The names that a suite can give as an aggregate."""
 
 
 def aggregate_named(name: str, point: float | None = None) -> Aggregate:
-    """The aggregate that a suite calls so; a quantile has a point."""
+    """The aggregate of a name that a suite gives; a quantile has a point."""
     return _NAMED[name] if point is None else Quantile(point)

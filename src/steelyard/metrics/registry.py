@@ -1,7 +1,8 @@
-"""The registry of all metrics, which is what a gate may name.
+"""The registry of all metrics: those that gates can name, and those that are only reported.
 
-A metric is a name (or a pattern: `band.<band>`), a unit, which way is better, a formula in words, what it is made of,
-how that is put together, and one function that gives the contributions. Adding one is one call of `register`.
+A metric is a name (or a pattern: `band.<band>`), a unit, which way is better, a formula in words, its rows, how they
+are aggregated, and one function that returns their contributions. Adding one is one call of `register`, in a module
+that is listed here (`_FOR_GATES`, `_REPORTED_ONLY`) or found by a family (`FAMILIES`).
 """
 
 from __future__ import annotations
@@ -28,17 +29,17 @@ Better = Literal["higher", "lower", ""]
 Names = tuple[str, ...]
 """What fills the angle brackets of a pattern."""
 MOST_IN_A_ROW = 100
-"""pass^k is given for k up to this."""
+"""The largest k of pass^k."""
 MEASURE = "score.<component>.<measure>"
 POINTS = "score.<component>.points"
 OF_JUDGE = "judge."
-"""Begins the names of all metrics of a suite's judge."""
+"""How the names of all metrics of a suite's judge begin."""
 READABLE = ".readable"
-"""Ends the name of a measure over the answers that could be read."""
+"""How the name of a measure over the answers that could be read ends."""
 CORRECTED = "pass_rate.corrected"
 """The pass rate by judge and labels together."""
 OF_LABELS = ("pass_rate.", "labels.")
-"""Begin the names of all metrics that people's labels change after a run has ended."""
+"""How the names of metrics begin that labels change after a run has ended."""
 
 
 class Level(StrEnum):
@@ -72,7 +73,7 @@ Reasons = tuple[tuple[str, "Array | None"], ...]
 
 @frozen
 class Contributions:
-    """What every row brings into a metric; NaN where it is not in it, for the reason that `excluded` gives."""
+    """What each row contributes to a metric; NaN where it is not in it, for the reason in `excluded`."""
 
     values: Array
     below: Array | None = None
@@ -80,9 +81,9 @@ class Contributions:
     ratios: tuple[tuple[Array, Array], ...] = ()
     """Of a mean of several ratios, numerators and denominators of each; `values` are then what any of them is of."""
     undecided: Array | None = None
-    """Of a share of things in cells, how many of these cannot tell: they count as not so, and as missing."""
+    """Of a share of checks or repeats in cells, how many are undecided: they count as 0, and as missing."""
     undecided_in_absent: Array | None = None
-    """By missing planned cell, how many things it has, all undecided; None: one each."""
+    """By missing planned cell, how many of these it has, all undecided; None: one each."""
     not_missing: Array | None = None
     """Rows that were never to have a value."""
     possible: tuple[Array, Array] | None = None
@@ -96,11 +97,11 @@ class Contributions:
     absent: float | None = None
     """What a missing planned row counts as; None: it is missing."""
     estimate: Callable[[Array], Estimate] | None = None
-    """Of an estimate, from rows to what they come to."""
+    """Of the aggregate `estimate`: the figure of some rows, by their numbers."""
     detail: Callable[[int], str] | None = None
-    """How the value of a row came about, in words."""
+    """Why a row has its value, as text."""
     words: str = ""
-    """What this one is of, where its name does not say it (`pattern.3`)."""
+    """What this figure is about, where its name does not say it (`pattern.3`)."""
     key: Callable[[int], Key] | None = None
     """Of a metric that is only reported, where each row comes from."""
     sample: Array | None = None
@@ -109,7 +110,7 @@ class Contributions:
     """Of a metric that is only reported, how many rows were planned and are missing."""
 
     def of_absent(self, n: int) -> Array:
-        """How many things each of `n` missing cells has."""
+        """How many checks or repeats each of `n` missing cells has."""
         import numpy as np  # not needed where metrics are only named
 
         return np.ones(n) if self.undecided_in_absent is None else self.undecided_in_absent[:n]
@@ -171,7 +172,7 @@ class Metric:
     """What of each row enters it, in words."""
     aggregate: Aggregate
     contributions: Contribute
-    """What each row brings in; of a metric with a `figure`, the rows that it stands on."""
+    """What each row contributes; of a metric with a `figure`, the rows that it is based on."""
     better: Better | Callable[[SuiteModel, Names], Better] = "higher"
     level: Level = Level.SAMPLE
     gate: bool = True
@@ -179,9 +180,9 @@ class Metric:
     sliced: bool = True
     """Whether slices have it, too; False: only the whole run has."""
     listed: bool = False
-    """Whether it is of one entry of a list (a case, a sample): such figures are computed when somebody asks for one."""
+    """Whether it is of one entry of a list (a case, a sample): such figures are computed only when asked for."""
     of: str = ""
-    """What `n` counts; usually the level."""
+    """What `n` counts; "" for the level."""
     stands_on: str = ""
     """The rows that are in it, in few words, for the reference page."""
     labels: Callable[[RunData], Labels] | None = None
@@ -194,15 +195,15 @@ class Metric:
     """Whether it is computed from the figures of other metrics, in `figures`, and not from rows."""
     compared: Compared = Compared.PAIRS
     for_sure: bool = True
-    """Whether a difference between runs can be shown for sure: that takes a rate, or a mean of a scale with ends."""
+    """Whether a difference between runs can be significant: that takes a rate, or a mean of a scale with ends."""
     group: str = "measures"
     """The table of a comparison that it is in."""
     compared_as: str = ""
     """Its name in a comparison, where a sum is a mean over pairs; usually its own."""
     scale: Callable[[RunData, Names], tuple[float, float]] | None = None
-    """The ends of a mean; those of its unit unless given."""
+    """The lowest and the highest value of a row; None for those of its unit."""
     own: bool = False
-    """Whether a suite brought it along."""
+    """Whether a suite defines it."""
     needs: str = ""
     """What a suite must declare to have it: `pass`, `expect`, `stability`; of a metric of a judge, what its judge must:
     `labels`, `rules`, `evidence`, `check`, `reasons`, `must_answer`, `dimensions`."""
@@ -251,16 +252,16 @@ class Metric:
         return filled(self.name, names)
 
     def better_in(self, suite: SuiteModel, names: Names = ()) -> Better:
-        """Which way is better in a suite; "" when nobody has said."""
+        """Which way is better in a suite; "" when that is not declared."""
         return self.better(suite, names) if callable(self.better) else self.better
 
     def worse_in(self, suite: SuiteModel, names: Names = ()) -> Better:
-        """Which values count against the system; "" when nobody has said."""
+        """Which values count against the system; "" when that is not declared."""
         turned: dict[Better, Better] = {"higher": "lower", "lower": "higher", "": ""}
         return turned[self.better_in(suite, names)]
 
     def ends(self, data: RunData, names: Names) -> tuple[float, float]:
-        """The lowest and highest value that a row can bring."""
+        """The lowest and highest value that a row can contribute."""
         if self.scale is not None:
             return self.scale(data, names)
         return (0.0, 1.0) if self.unit in ("share", "score") else (0.0, math.inf)
@@ -277,9 +278,10 @@ _REPORTED_ONLY: tuple[str, ...] = (
     *(f"steelyard.analysis.{name}" for name in ("fixes", "findings", "patterns", "modes", "listed")),
     *(f"steelyard.analysis.{name}" for name in ("repeats", "stability", "latency", "variants")),
 )
-"""The modules that register what is only reported; by name, since they stand above this package."""
+"""The modules that register what is only reported; by name, since most stand above this package."""
 FAMILIES = {"judge": "steelyard.analysis.judge.metrics", "confidence": "steelyard.analysis.confidence"}
-"""How the names of metrics begin that few runs have, with the module that registers them, loaded for such runs only."""
+"""How the names of metrics begin that few runs have, with the module or package that registers them, loaded for such
+runs only."""
 _METRICS: dict[str, Metric] = {}
 
 
@@ -298,8 +300,8 @@ def register(metric: Metric) -> Metric:
 
 
 def derive(rule: Rule) -> None:
-    """Register what a rule makes of every metric, of those that are added later as well, unless the name is taken:
-    a new percentile of latency is one of the time to the first byte, too."""
+    """Register the metrics that follow by a rule from each metric, unless the name is taken, also from those added
+    later: from a new percentile of latency follows one of the time to the first byte."""
     _load(_FOR_GATES)
     for metric in list(_METRICS.values()):
         _follow(rule, metric)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from textwrap import wrap
 from typing import Any
 
 from rich.console import Console
@@ -18,7 +20,8 @@ from steelyard.wording import in_unit, signed_points
 
 _DIGITS = 4
 _WIDE_NAME = 40
-"""Longer names push their places to the right."""
+"""Longer names push what they are to the right."""
+_MIN_ABOUT = 20
 
 
 def explanation_data(explanation: Explanation, limit: int | None) -> dict[str, Any]:
@@ -75,7 +78,7 @@ def reasons_table(title: str, rows: Sequence[Counted]) -> Table:
         rows,
         (doc.Column("n"), lambda row: f"{row.count:,}"),
         (doc.words("why"), lambda row: row.why),
-        (doc.words("cases"), lambda row: ", ".join(row.cases)),
+        (doc.words("cases", optional=True), lambda row: ", ".join(row.cases)),
         most=len(rows),
     )
 
@@ -108,10 +111,15 @@ def plain_value(value: float) -> str:
 
 
 def print_names(result: Sequence[tuple[str, str]], console: Console, *, title: str) -> None:
-    """Print the name of every figure on a line of its own, as it is to be asked for, with what it is behind it."""
+    """Print the name of every figure on a line of its own, as `--explain` takes it, with what it is next to it."""
     plain = not console.encoding.startswith("utf")
     wide = max((len(name) for name, _ in result if len(name) <= _WIDE_NAME), default=0)
-    rows = [f"{name:<{wide}}  {about}" for name, about in result]
-    for line in (f"{title} (* is any, or all of them)", *rows):
+    # A pipe gets one line per name.
+    room = max(_MIN_ABOUT, console.width - wide - 2) if console.is_terminal else sys.maxsize
+    lines = [f"{title} (* is any, or all of them)"]
+    for name, about in result:
+        first, *more = wrap(about, room) or [""]
+        lines += [f"{name:<{wide}}  {first}", *(f"{'':{wide}}  {line}" for line in more)]
+    for line in lines:
         # Never broken: a name that is cut in two cannot be copied.
         console.print(Line(ascii_only(visible(line)) if plain else visible(line)), soft_wrap=True)

@@ -36,7 +36,7 @@ _SELECTED_BY = {
 _OUTCOMES = {"malformed_rate": "malformed", "scored_rate": "scored", "inconclusive_rate": "inconclusive"}
 
 Of = str | Kind
-"""Which figure of a row: of a metric, by its name or pattern, or of exactly that."""
+"""Which figure of a row: that of a metric by name or pattern, or of a pattern with what fills it."""
 
 
 @frozen
@@ -54,11 +54,11 @@ class Row:
         return self.part[self.name(of)]
 
     def count(self, of: Of = "") -> str:
-        """A figure that is a number of something: `1,234`, 0 where the slice does not have it."""
+        """A figure that is a count: `1,234`, 0 where the slice does not have it."""
         return f"{self.part.count(self.name(of)):,}"
 
     def kind(self, of: Of = "") -> Kind:
-        """What a figure is of."""
+        """The pattern of a figure and what fills it."""
         return self.own._replace(pattern=of or self.own.pattern) if isinstance(of, str) else of
 
     def name(self, of: Of = "") -> str:
@@ -111,7 +111,7 @@ def _label(part: Slice, called: str) -> str:
 def _named(
     parts: Sequence[Slice], names: str | Mapping[str, str | Kind], each: Iterable[str] | None
 ) -> Iterator[tuple[str, Kind]]:
-    """What rows are called, and what their own figures are of."""
+    """The label of each row, and the pattern of its own figure with what fills it."""
     if not isinstance(names, str):
         yield from ((called, kind_of(name, parts) if isinstance(name, str) else name) for called, name in names.items())
     elif not names:
@@ -123,7 +123,7 @@ def _named(
 
 
 def kind_of(name: str, parts: Iterable[Slice]) -> Kind:
-    """What a name is of, also where no slice has a figure of it."""
+    """The pattern of a name and what fills it, also where no slice has such a figure."""
     if (kind := next((part.kind(name) for part in parts if name in part), None)) is not None:
         return kind
     named = find(name.split("."), gates_only=False)
@@ -210,7 +210,7 @@ def sums(title: str, of: Of = "") -> Written[Row]:
 
 
 def counted(title: str, of: Of = "") -> Written[Row]:
-    """The column of how many samples, or votes, a share stands for: `29 of 50`."""
+    """The column of how many samples, or votes, a share is of: `29 of 50`."""
     return title, lambda row: fmt.band_count(row[of])
 
 

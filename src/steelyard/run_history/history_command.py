@@ -1,4 +1,4 @@
-"""The commands history and baseline: a suite's figures run by run, and the runs that others are compared with."""
+"""The command history: a suite's figures run by run, and where their level changed."""
 
 from __future__ import annotations
 

@@ -22,6 +22,7 @@ from pydantic import (
 )
 
 from steelyard.frozen import frozen
+from steelyard.plugins import PROVIDERS
 from steelyard.records import Mode
 from steelyard.suite.case import MISSING, Case, Getter, compile_path, in_answer, split_path
 from steelyard.suite.values import (
@@ -308,7 +309,7 @@ class SaidCount(SuitePart):
     about: str = ""
 
 
-MODELS = ("chat", "anthropic", "gemini", "bedrock")
+MODELS = ("chat", *PROVIDERS)
 """The kinds of targets and judges that are models, by the protocol in which they are asked."""
 
 

@@ -1,4 +1,4 @@
-"""Results as tables: samples, findings, votes and claims as columns, for Arrow, pandas, polars, files and SQL.
+"""Results as tables: samples, findings, votes, claims and figures as columns, for Arrow, pandas, polars, files and SQL.
 
 Imports `store`, `metrics`, `suite` and `stats`; pyarrow, pandas, polars and DuckDB are imported where they are used.
 """

@@ -17,7 +17,7 @@ import numpy as np
 
 from steelyard.analysis.judge.rubric import described_rubric
 from steelyard.analysis.judge.votes import Votes, text_rows, votes_in
-from steelyard.metrics.kinds import Aggregate
+from steelyard.metrics.kinds import Aggregate, OfFigure
 from steelyard.metrics.registry import (
     OF_JUDGE,
     Better,
@@ -36,23 +36,6 @@ from steelyard.stats.intervals import Estimate
 JACKKNIFE = "jackknife, one case left out at a time, by Fisher's transformation"
 OF_VOTES = "a vote is one member's scores for a text in one judging repeat"
 OF_TEXTS = "a text is a sample that a judge was asked about"
-
-
-class OfColumns(Aggregate):
-    """A figure that is no mean of its rows, with how its interval is made."""
-
-    name = "function"
-
-    def __init__(self, interval: str) -> None:
-        self._interval = interval
-
-    def of(self, _: Array) -> float | None:
-        """Nothing: the rows alone do not tell it."""
-        return None
-
-    def interval_text(self, *_: object, **__: object) -> str:
-        """How its interval is made."""
-        return self._interval
 
 
 def judge_metric(
@@ -89,7 +72,7 @@ def judge_metric(
             about,
             formula,
             counts or (OF_VOTES if of == "votes" else OF_TEXTS),
-            OfColumns(interval) if figure is not None else aggregate or usual,
+            OfFigure(interval) if figure is not None else aggregate or usual,
             rows,
             better,
             level,

@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.analysis.judge.define import JACKKNIFE, judge_metric, labelled_rows, rows_of, without_sign
 from steelyard.analysis.judge.votes import Votes
-from steelyard.metrics.kinds import Aggregate
+from steelyard.metrics.kinds import NO_INTERVAL, Aggregate
 from steelyard.metrics.registry import Contribute, Contributions, Level, Names
 from steelyard.stats.agreement import krippendorff_alpha, score_correlation, spearman, weighted_kappa
 from steelyard.stats.arrays import Array
@@ -328,31 +328,36 @@ def _of_people(figure: Callable[[Any], Estimate]) -> Callable[[Votes, str], Esti
     return lambda votes, name: figure(votes.people(name))
 
 
-for _name, _unit, _about, _formula, _beside in (
+for _name, _unit, _about, _formula, _beside, _interval in (
     (
         *("kappa", "kappa", "kappa between two people: the ceiling of a judge's"),
         "Cohen's kappa with quadratic weights between two people, over all pairs of them",
         lambda people: people.kappa,
+        JACKKNIFE,
     ),
     (
         *("judge_kappa", "kappa", "kappa between the judge and one person"),
         "Cohen's kappa with quadratic weights between the judge and one person, over all people",
         lambda people: people.judge_kappa,
+        JACKKNIFE,
     ),
     (
         *("alpha", "alpha", "Krippendorff's alpha of all people"),
         "Krippendorff's alpha, ordinal, between all people",
         lambda people: people.alpha,
+        JACKKNIFE,
     ),
     (
         *("advantage", "share", "how often the judge is at least as near to the others as a person is"),
         "mean over people of the share of texts on which the judge is at least as near to the others",
         lambda people: people.test.advantage,
+        _MEAN,
     ),
     (
         *("winning_rate", "share", "people than whom the judge is worse by less than epsilon"),
         "people than whom the judge is worse by less than epsilon, beyond noise / people with enough texts",
         lambda people: Estimate(people.test.winning_rate, people.test.n_people),
+        NO_INTERVAL,
     ),
 ):
     judge_metric(
@@ -364,6 +369,7 @@ for _name, _unit, _about, _formula, _beside in (
         better="higher",
         gate=False,
         figure=_of_people(_beside),
+        interval=_interval,
         names=_with_people,
         counts=f"{_LABELLED}; the difference of the judge's score and the label is listed",
         **_OF_LABELS,

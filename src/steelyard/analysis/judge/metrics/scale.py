@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from itertools import combinations
 
@@ -11,16 +10,14 @@ import numpy as np
 from steelyard.analysis.judge.define import JACKKNIFE, judge_metric, rows_of, share_of_texts, without_sign
 from steelyard.analysis.judge.rubric import DescribedRubric
 from steelyard.analysis.judge.votes import Votes, text_rows, vote_rows, votes_in
-from steelyard.metrics.kinds import Aggregate
+from steelyard.metrics.kinds import NO_INTERVAL, Aggregate
 from steelyard.metrics.registry import Contribute, Contributions, Names
 from steelyard.metrics.run_data import RunData
 from steelyard.stats.agreement import krippendorff_alpha, score_correlation, spearman
 from steelyard.stats.arrays import Array
-from steelyard.stats.groups import mean
-from steelyard.stats.intervals import ANYWHERE, Estimate, settled
+from steelyard.stats.intervals import Estimate, settled
 
 NO_SCORE = "no score of the run's own mode"
-_OF_LOGARITHM = "Student's of its logarithm, by the delta method over cases"
 
 
 def scores(votes: Votes, name: str) -> Contributions:
@@ -57,21 +54,13 @@ judge_metric(
 
 
 def _spread(votes: Votes, name: str) -> Estimate:
-    """The standard deviation of the scores; n/a below two.
-
-    The interval is Student's of its logarithm (delta method, over cases), which keeps it above 0.
-    """
+    """The standard deviation of the scores; n/a below two."""
     every = votes.uncapped(name)
     given = ~np.isnan(every)
     available, n, missing = every[given], int(given.sum()), int((~given).sum())
     if n < 2:
         return Estimate(None, n, missing)
-    value = settled(round(float(available.std(ddof=1)), 12))
-    squares = mean((available - available.mean()) ** 2, votes.unit[given], ANYWHERE)
-    if value == 0 or squares.low is None or not squares.value:
-        return Estimate(value, n, missing)
-    half = math.exp((squares.value - squares.low) / squares.value / 2)
-    return Estimate(value, n, missing, value / half, value * half)
+    return Estimate(settled(round(float(available.std(ddof=1)), 12)), n, missing)
 
 
 judge_metric(
@@ -83,7 +72,7 @@ judge_metric(
     better="higher",
     of="texts",
     figure=_spread,
-    interval=_OF_LOGARITHM,
+    interval=NO_INTERVAL,
 )
 
 
