@@ -112,7 +112,7 @@ class Charts(list["Chart"]):
         return f"Charts({', '.join(chart.name for chart in self)})"
 
     def _repr_html_(self) -> str | None:
-        from steelyard.report.charts.base import can_draw, to_svg
+        from steelyard.report.charts.drawing import can_draw, to_svg
         from steelyard.report.render.html import tag
 
         if not self or not can_draw():

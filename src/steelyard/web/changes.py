@@ -24,7 +24,7 @@ from steelyard.pairing.runs import ComparedRun, read_run
 from steelyard.records import Finding, RunHeader, Sample
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
-from steelyard.report.samples import why_wrong
+from steelyard.report.sample_detail import why_wrong
 from steelyard.report.wording import scale_of, status_of
 from steelyard.stats.paired import NO_CHANGE
 from steelyard.store.base import Store

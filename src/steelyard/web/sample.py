@@ -13,11 +13,11 @@ from markupsafe import Markup
 from steelyard.records import Finding, RunHeader
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
-from steelyard.report.build import shown_sample
 from steelyard.report.model import SampleDetail
 from steelyard.report.pictures import Palette, drawings, load_pictures
 from steelyard.report.render.html import tag
 from steelyard.report.samples import WHOLE_RESPONSE, SampleReader, checks_table
+from steelyard.report.shown_sample import shown_sample
 from steelyard.store.excerpt import Excerpt
 from steelyard.suite.case import Case
 from steelyard.targets.stored_request import request_again
