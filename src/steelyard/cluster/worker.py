@@ -19,8 +19,8 @@ from steelyard.engine.breaker import try_once
 from steelyard.engine.call import Caller
 from steelyard.engine.judges import Judges
 from steelyard.engine.limits import Pace
-from steelyard.engine.sample import ScoringThread
 from steelyard.engine.scoring_processes import Task, evaluated
+from steelyard.engine.scoring_thread import ScoringThread
 from steelyard.errors import SteelyardError, TargetFailure, UsageError
 from steelyard.frozen import frozen
 from steelyard.judging.ask import Bench

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from steelyard.records import (
-    Check,
-    RunHeader,
-)
+from steelyard.records import Check, RunHeader
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report import wording

@@ -71,7 +71,7 @@ from steelyard.targets.stored_request import asked_by
 
 if TYPE_CHECKING:
     from steelyard.engine.judges import Judges
-    from steelyard.engine.sample import ScoringThread
+    from steelyard.engine.scoring_thread import ScoringThread
     from steelyard.pairing.runs import ComparedRun
     from steelyard.report.model import Report
     from steelyard.store.ownership import Lease
