@@ -81,8 +81,6 @@ _FILES_OF_COMMAND = 8
 """Files that a program takes while it is started: both ends of its three pipes, one for its errors and one to wait."""
 _log = logging.getLogger(__name__)
 
-# The whole way through the house: open the target, run or rescore, sum up, decide, keep.
-
 
 @redacted_output()
 def run(
