@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from copy import copy
 from typing import Any, NoReturn, Self
 
-from steelyard.cluster.worker import Ask, Complete, LookAround, Scored
+from steelyard.cluster.messages import Ask, Complete, LookAround, Scored
 from steelyard.cluster.worker_pool import Job, WorkerPool
 from steelyard.engine.sample import Evaluation
 from steelyard.engine.scoring_processes import Task
