@@ -107,9 +107,6 @@ _RUNS = (
 )
 
 
-# Edits.
-
-
 @_writing("add", "Add a CASE of this id to SUITE: --set input.text=... and expected.name=...", _CASE, _SET, _NEW_FIELD)
 def _add(suite: str, case_id: str, values: dict[str, Any], **options: Any) -> LedgerLine:
     return truth.change_case(suite, case_id, {"": {"id": case_id}, **values}, **options)
@@ -177,9 +174,6 @@ def _log(suite: str) -> CommandResult:
     lines = [f"#{numbers[id(line)]}  {_message(line)}" for line in newest]
     nothing = f"there is no {LEDGER_FILE} yet: steelyard truth note {suite} --reason TEXT writes its first lines"
     return [line.as_data() for line in newest], [*lines, *([message] if message else [])] or [nothing], 0
-
-
-# Suggestions.
 
 
 @_command(
@@ -272,9 +266,6 @@ def _lint(suite: str, store_url: str | None) -> CommandResult:
         lines.append(f"and {len(results) - _MOST_SHOWN:,} more: --json lists them")
     n = f"{counted(len(results), 'finding')} in {counted(loaded.survey.n, 'case')}"
     return list(map(asdict, results)), [*lines, f"{n}, {n_errors:,} of them errors"], int(n_errors > 0)
-
-
-# What was edited since a run.
 
 
 @_command(
