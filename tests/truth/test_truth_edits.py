@@ -19,7 +19,8 @@ from steelyard.loading.load import load_suite
 from steelyard.suite.case import MISSING, canonical
 from steelyard.suite.case_files import with_record
 from steelyard.suite.yaml import read_yaml
-from steelyard.truth.edits import Author, blame, change_case, revert_line
+from steelyard.truth.blame import blame
+from steelyard.truth.edits import Author, change_case, revert_line
 
 ALSO = ("--unchanged", "expected.also")
 ANN = Author("ann", "the maker's mark")
