@@ -10,7 +10,7 @@ from parts.lengths import examples
 from parts.small_suite import load_written
 from steelyard.records import CheckState, Outcome
 from steelyard.scoring.evaluate import Evaluator
-from steelyard.scoring.expectations import StatusCheck
+from steelyard.scoring.status_check import StatusCheck
 from steelyard.suite.case import MOST_SEARCHED, Case, Unsearchable, compile_place
 from steelyard.user_code import UserCodeError
 
