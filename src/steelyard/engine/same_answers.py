@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from steelyard.suite.case import Case, compile_path, digest
+from steelyard.suite.case import Case, digest
+from steelyard.suite.paths import compile_path
 
 _OF_CALL = re.compile(
     r"(\b(?:request|req|call|trace|ref|id|attempt)\W{0,3}|#)[\w-]*\d[\w-]*"

@@ -24,9 +24,10 @@ from steelyard.report.format import as_text, clipped, contrasted, counted, laid_
 from steelyard.report.model import JudgementDetail, Marked, SampleDetail, VoteDetail
 from steelyard.scoring.extract import Extraction, extract_json
 from steelyard.scoring.json_schema import SchemaValidator
-from steelyard.suite.case import Case, compile_path
+from steelyard.suite.case import Case
 from steelyard.suite.judge import REMARKS, JudgeModel
 from steelyard.suite.labels import is_labelled
+from steelyard.suite.paths import compile_path
 
 LONGEST_TEXT = 20_000
 _LONGEST_NOTE = 2_000

@@ -17,8 +17,9 @@ from steelyard.report.pictures import Palette
 from steelyard.report.sample_detail import extraction, judgement_reader, sample_detail
 from steelyard.report.samples import WHOLE_RESPONSE, SampleReader, answer_blocks, checks_table
 from steelyard.store.excerpt import Excerpt
-from steelyard.suite.case import MISSING, Case, compile_path, path_step, split_path
+from steelyard.suite.case import Case
 from steelyard.suite.models import Component
+from steelyard.suite.paths import MISSING, compile_path, path_step, split_path
 
 _REQUEST = "Request as sent (variables by name)"
 _MOST_COMPARED = 60

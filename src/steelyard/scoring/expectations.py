@@ -15,8 +15,10 @@ from steelyard.records import Check, CheckState, Finding
 from steelyard.scoring.base import UNKNOWN, Answered, Reading, Scorer
 from steelyard.scoring.building import build_answer
 from steelyard.scoring.check_rules import AnswerNeed, CheckResult, CheckRule, HowMany, ReadyCheck
-from steelyard.suite.case import EVERY, Case, Unsearchable
+from steelyard.suite.case import Case
 from steelyard.suite.models import RequiredRepeats
+from steelyard.suite.paths import EVERY
+from steelyard.suite.patterns import Unsearchable
 from steelyard.user_code import checked_call, is_own
 
 SCHEMA: Final = "schema"

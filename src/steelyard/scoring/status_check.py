@@ -11,7 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from steelyard.scoring.base import Answered
 from steelyard.scoring.check_rules import AnswerNeed, CheckResult, CheckRule, ReadyCheck, brief, in_case
-from steelyard.suite.case import Case, compile_path
+from steelyard.suite.case import Case
+from steelyard.suite.paths import compile_path
 from steelyard.suite.yaml import result as was_found
 
 _CLASS = re.compile(r"[1-5]xx")

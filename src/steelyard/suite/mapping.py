@@ -10,7 +10,7 @@ from typing import Any
 
 from steelyard.errors import SuiteError
 from steelyard.frozen import frozen
-from steelyard.suite.case import MISSING, Getter, compile_path, path_step, split_path
+from steelyard.suite.paths import MISSING, Getter, compile_path, path_step, split_path
 from steelyard.suite.readers import decode, split_list
 from steelyard.suite.templates import compile_template
 from steelyard.suite.units import convert, unit_factor

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from steelyard.errors import TargetFailure
 from steelyard.suite.addresses import is_address
-from steelyard.suite.case import MISSING, compile_path
+from steelyard.suite.paths import MISSING, compile_path
 from steelyard.targets.base import Request, Response, TargetContext
 from steelyard.targets.recorded_index import Index, Key, RecordedLines, RecordShape, record_at, scan
 from steelyard.targets.settings import CasePath, TargetSettings

@@ -15,7 +15,7 @@ import numpy as np
 from steelyard.errors import Problem, SuiteError
 from steelyard.frozen import frozen
 from steelyard.suite.addresses import fetch, is_address
-from steelyard.suite.case import MISSING, Getter, compile_path
+from steelyard.suite.paths import MISSING, Getter, compile_path
 from steelyard.suite.readers import read_parquet, refuse
 from steelyard.suite.streams import Damaged, LocalCopy, ending, is_packed, lines_copy, open_bytes
 

@@ -18,7 +18,7 @@ from yarl import URL
 
 from steelyard.errors import TargetFailure, UsageError
 from steelyard.redact import learn_secrets
-from steelyard.suite.case import MISSING, compile_path
+from steelyard.suite.paths import MISSING, compile_path
 from steelyard.targets.base import TargetContext
 from steelyard.targets.connection import HttpRequest, excerpt_of
 from steelyard.targets.filling import to_json

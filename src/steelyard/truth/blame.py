@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from steelyard.frozen import frozen
-from steelyard.suite.case import MISSING, Case, compile_path, leaves
+from steelyard.suite.case import Case
 from steelyard.suite.cases import every_case
 from steelyard.suite.ledger import TRUTH, LedgerLine
 from steelyard.suite.models import SuiteModel
+from steelyard.suite.paths import MISSING, compile_path, leaves
 from steelyard.truth.edits import EXPECTED, case_named, same_value, state_in_runs
 
 _truth = compile_path(EXPECTED)

@@ -9,11 +9,12 @@ from typing import Any, Literal
 from steelyard.errors import UsageError
 from steelyard.frozen import values_of
 from steelyard.loading.load import load_suite
-from steelyard.suite.case import Case, compile_path
+from steelyard.suite.case import Case
 from steelyard.suite.case_files import cannot_edit
 from steelyard.suite.cases import every_case
 from steelyard.suite.ledger import SUGGESTION, LedgerLine, SuggestionDecision, append_lines, ledger_line
 from steelyard.suite.models import SuiteModel
+from steelyard.suite.paths import compile_path
 from steelyard.suite.yaml import meant
 from steelyard.truth.edits import Author, change_case
 from steelyard.truth.suggestions import Suggestion, is_redacted

@@ -13,7 +13,7 @@ from steelyard.errors import UsageError
 from steelyard.frozen import frozen
 from steelyard.loading.load import find_suite, load_suite
 from steelyard.scoring.structure import Fields
-from steelyard.suite.case import MISSING, Case, canonical, compile_path, digest, leaves, path_step, put, split_path
+from steelyard.suite.case import Case, canonical, digest
 from steelyard.suite.case_files import (
     EDITABLE,
     as_row,
@@ -27,6 +27,7 @@ from steelyard.suite.draft import Draft
 from steelyard.suite.edits import alone_in, edit_folder, write_edit
 from steelyard.suite.ledger import TRUTH, LedgerLine, SuggestionDecision, ledger_line
 from steelyard.suite.models import SuiteModel
+from steelyard.suite.paths import MISSING, compile_path, leaves, path_step, put, split_path
 from steelyard.suite.readers import Record, decode, refuse
 from steelyard.suite.redaction import written_cases
 from steelyard.suite.truth import case_paths

@@ -28,9 +28,10 @@ from steelyard.scoring.unknown import says_unknown
 from steelyard.store.base import Store
 from steelyard.store.headers import origin
 from steelyard.store.people import ANSWER, LabelRecord
-from steelyard.suite.case import MISSING, Case, compile_path, digest, put, split_path
+from steelyard.suite.case import Case, digest
 from steelyard.suite.cases import pending_cases
 from steelyard.suite.models import Component, SuiteModel
+from steelyard.suite.paths import MISSING, compile_path, put, split_path
 from steelyard.suite.redaction import EMAIL, NAME, PHONE
 from steelyard.suite.truth import case_paths
 from steelyard.truth.edits import truth_state

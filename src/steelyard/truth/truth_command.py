@@ -21,9 +21,9 @@ from steelyard.loading.load import load_suite
 from steelyard.report.format import counted, one_line
 from steelyard.results.find import file_reference, names_a_file
 from steelyard.store.sql import open_store
-from steelyard.suite.case import MISSING
 from steelyard.suite.ledger import LEDGER_FILE, NAMES, LedgerLine, kind_of, newest_first, worth
 from steelyard.suite.models import SuiteModel
+from steelyard.suite.paths import MISSING
 from steelyard.suite.yaml import shown
 from steelyard.truth import edits as truth
 from steelyard.truth import lint, suggestions
