@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from steelyard.scoring.items.box_groups import group_boxes
     from steelyard.scoring.items.boxes import read_box
     from steelyard.stats.intervals import Estimate
-    from steelyard.store.base import RecordedRun, RecordedSample
+    from steelyard.store.recorded_run import RecordedRun, RecordedSample
     from steelyard.suite.case import Attachment, Case
     from steelyard.targets.base import Request, Response, Target, TargetContext
     from steelyard.testing.plugin import steelyard_suite
@@ -134,8 +134,8 @@ _HOMES = {
     "MissingExtra": "steelyard.errors",
     "Problem": "steelyard.errors",
     "Reading": "steelyard.scoring.base",
-    "RecordedRun": "steelyard.store.base",
-    "RecordedSample": "steelyard.store.base",
+    "RecordedRun": "steelyard.store.recorded_run",
+    "RecordedSample": "steelyard.store.recorded_run",
     "Response": "steelyard.targets.base",
     "RunHeader": "steelyard.records",
     "Sample": "steelyard.records",

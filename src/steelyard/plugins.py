@@ -50,7 +50,7 @@ _BUILT_IN = {
         "each": "steelyard.scoring.list_checks:EachCheck",
         "none": "steelyard.scoring.list_checks:NoneCheck",
         "path": "steelyard.scoring.checks:PathCheck",
-        "status": "steelyard.scoring.expectations:StatusCheck",
+        "status": "steelyard.scoring.status_check:StatusCheck",
     },
     # The scorer of all checks together; nobody chooses it by name.
     "expectations": {"expect": "steelyard.scoring.expectations:Expectations"},

@@ -16,7 +16,8 @@ from parts.loopback import Loopback, error, json_answer
 from parts.small_suite import http_target, write_suite
 from steelyard.api import run_suite
 from steelyard.cluster import on_ray
-from steelyard.cluster.worker import Ask, LeaseItem, Scored, Setup, Worker, WorkerAnswer
+from steelyard.cluster.messages import Ask, LeaseItem, Scored, Setup, WorkerAnswer
+from steelyard.cluster.worker import Worker
 from steelyard.engine.plan import Plan
 from steelyard.engine.run_options import Selection
 from steelyard.errors import MissingExtra, TargetFailure, UsageError

@@ -7,8 +7,8 @@ import pytest
 
 from parts.small_suite import write_suite
 from steelyard.cluster import worker_pool
+from steelyard.cluster.messages import Ask, Scored, WorkerAnswer
 from steelyard.cluster.remote import RemoteScoring
-from steelyard.cluster.worker import Ask, Scored, WorkerAnswer
 from steelyard.cluster.worker_pool import LARGEST_LEASE, SMALLEST_LEASE, Lost, WorkerPool, WorkersLost
 from steelyard.engine.scoring_processes import Task
 from steelyard.errors import TargetFailure, UsageError

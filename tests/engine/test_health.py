@@ -4,7 +4,8 @@ from uuid import uuid4
 import pytest
 
 from parts.looped import for_every
-from steelyard.engine.health import Health, SameAnswers
+from steelyard.engine.health import Health
+from steelyard.engine.same_answers import SameAnswers
 from steelyard.records import CallResult, Failure, Outcome, Sample
 
 

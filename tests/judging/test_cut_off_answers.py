@@ -17,7 +17,7 @@ from steelyard.judging.parse import AnswerParser
 from steelyard.loading.load import load_suite
 from steelyard.records import Mode, Outcome
 from steelyard.report.build import build_report
-from steelyard.report.samples import sample_line
+from steelyard.report.sample_detail import sample_line
 from steelyard.store.snapshot import read_snapshot, write_snapshot
 from steelyard.store.sql import open_store
 

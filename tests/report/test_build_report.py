@@ -13,7 +13,7 @@ from steelyard.records import AtLeast, CallResult, Failure, Finding, Mark, Outco
 from steelyard.report.build import build_report
 from steelyard.report.explain import explain_report
 from steelyard.report.render.junit import to_junit
-from steelyard.report.samples import LONGEST_TEXT, sample_detail, sample_line
+from steelyard.report.sample_detail import LONGEST_TEXT, sample_detail, sample_line
 from steelyard.store.codec import encode
 from steelyard.store.sql import open_store
 from steelyard.suite.case import Attachment, Case, digest

@@ -26,8 +26,7 @@ from parts.slices import a_slice, a_summary
 from steelyard.analysis.latency import Bar, CellLatency, no_calls
 from steelyard.analysis.stability import CellStability, StabilityDetails
 from steelyard.errors import MissingExtra
-from steelyard.report.charts import base, charts_of
-from steelyard.report.charts import base as render
+from steelyard.report.charts import base, charts_of, drawing
 from steelyard.report.charts.counts import STATES
 from steelyard.stats.intervals import Estimate
 
@@ -214,7 +213,7 @@ def test_a_histogram_whose_bars_grow_by_a_ratio_has_an_axis_that_does():
     (chart,) = charts_of(summary(latency=figures))
     scale = chart.spec["layer"][0]["encoding"]["x"]["scale"]
     assert (scale["type"], scale["domain"]) == ("log", [0.01, 10.0])
-    assert "p95" in texts(render.to_svg(chart))
+    assert "p95" in texts(drawing.to_svg(chart))
 
 
 def test_rows_of_the_same_name_stay_apart():
@@ -234,7 +233,7 @@ def test_of_a_very_long_name_both_ends_are_shown():
 @pytest.fixture(scope="module")
 def drawn():
     """Every chart of 100 cases, as SVG."""
-    return {name: (chart, render.to_svg(chart)) for name, chart in charts(cases(100)).items()}
+    return {name: (chart, drawing.to_svg(chart)) for name, chart in charts(cases(100)).items()}
 
 
 def test_every_row_of_a_hundred_is_named_in_the_picture(drawn):
@@ -253,7 +252,7 @@ def test_no_name_is_cut_off(names, variants):
     for name, chart in charts(names, variants).items():
         if name == "latency_histogram":
             continue
-        svg = render.to_svg(chart)
+        svg = drawing.to_svg(chart)
         assert rows_of(chart)
         assert set(rows_of(chart)) <= set(texts(svg)), name
         if names is LONG:
@@ -263,12 +262,12 @@ def test_no_name_is_cut_off(names, variants):
 def test_fifteen_checks_all_have_a_named_column():
     declared = [f"check_number_{number:02d}" for number in range(15)]
     figures = checks_of([cell(name, *(check(each, 5) for each in declared)) for name in cases(3)])
-    assert set(declared) <= set(texts(render.to_svg(charts_of(summary(figures))[0])))
+    assert set(declared) <= set(texts(drawing.to_svg(charts_of(summary(figures))[0])))
 
 
 @pytest.mark.parametrize("n", [8, 100])
 def test_a_picture_is_as_large_as_its_cases_need_and_not_blank(n):
-    picture = Image.open(io.BytesIO(render.to_png(charts(cases(n))["pass_fail"]))).convert("RGB")
+    picture = Image.open(io.BytesIO(drawing.to_png(charts(cases(n))["pass_fail"]))).convert("RGB")
     # Two pixels to one of the chart, 18 to a row; title, column names and legend above and below take less than 160.
     assert 0 <= picture.height - 2 * 18 * n <= 320
     assert 700 <= picture.width <= 1_600
@@ -311,20 +310,20 @@ def test_states_can_be_separated_without_full_sight_of_colour(sight):
 
 def test_without_the_extra_it_is_said_how_to_get_it(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "vl_convert", None)
-    assert not render.can_draw()
+    assert not drawing.can_draw()
     with pytest.raises(MissingExtra, match=r"\[charts\]"):
-        render.write_charts(list(charts(["one"]).values()), tmp_path / "new")
+        drawing.write_charts(list(charts(["one"]).values()), tmp_path / "new")
     assert not (tmp_path / "new").exists()
 
 
 def test_charts_are_made_without_the_library_that_draws_them():
-    code = "import sys, steelyard.report.charts, steelyard.report.charts.base; print('vl_convert' in sys.modules)"
+    code = "import sys, steelyard.report.charts, steelyard.report.charts.drawing; print('vl_convert' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
 
 
 def test_a_chart_may_be_written_under_another_name(tmp_path):
     some = [chart for name, chart in charts(["one"]).items() if name in ("counts", "latency_histogram")]
-    written = render.write_charts(some, tmp_path / "new", {"counts": "item_counts"})
+    written = drawing.write_charts(some, tmp_path / "new", {"counts": "item_counts"})
     assert [path.name for path in written] == ["item_counts.png", "latency_histogram.png"]
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in written)
 

@@ -14,7 +14,8 @@ import pytest
 from pydantic import BaseModel
 from rich.console import Console
 
-from steelyard.report.charts.base import can_draw, chart
+from steelyard.report.charts.base import chart
+from steelyard.report.charts.drawing import can_draw
 from steelyard.report.document import (
     Bullet,
     Bullets,

@@ -5,7 +5,8 @@ import sys
 
 from steelyard.report.charts.base import chart
 from steelyard.report.document import Document, Fold, Headline, Link, SampleList, Section, table, words
-from steelyard.results.shown import Charts, html_block
+from steelyard.results.notebook import html_block
+from steelyard.results.shown import Charts
 
 TEXT = '<script>alert(1)</script><img src=x onerror="alert(1)"></style><b id="x">'
 

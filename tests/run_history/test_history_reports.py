@@ -11,7 +11,7 @@ from rich.console import Console
 
 from parts.histories import keep, made_run
 from steelyard.records import Verdict
-from steelyard.report.charts.base import can_draw, to_png
+from steelyard.report.charts.drawing import can_draw, to_png
 from steelyard.report.render.html import to_html
 from steelyard.report.render.markdown import to_markdown
 from steelyard.report.render.terminal import print_document

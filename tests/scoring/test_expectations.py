@@ -10,8 +10,10 @@ from parts.lengths import examples
 from parts.small_suite import load_written
 from steelyard.records import CheckState, Outcome
 from steelyard.scoring.evaluate import Evaluator
-from steelyard.scoring.expectations import StatusCheck
-from steelyard.suite.case import MOST_SEARCHED, Case, Unsearchable, compile_place
+from steelyard.scoring.status_check import StatusCheck
+from steelyard.suite.case import Case
+from steelyard.suite.paths import compile_place
+from steelyard.suite.patterns import MOST_SEARCHED, Unsearchable
 from steelyard.user_code import UserCodeError
 
 SCHEMA = """{type: object, required: [items], properties: {items: {type: array, items: {type: object}}}}"""

@@ -12,7 +12,8 @@ import pytest
 
 from steelyard import plugins
 from steelyard.scoring.base import Reading, Scorer
-from steelyard.suite.case import MISSING, Case, compile_path
+from steelyard.suite.case import Case
+from steelyard.suite.paths import MISSING, compile_path
 
 
 class Same(Scorer):

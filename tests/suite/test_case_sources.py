@@ -13,7 +13,7 @@ import pytest
 
 from steelyard.errors import SuiteError, UsageError, install_command
 from steelyard.loading.load import load_suite
-from steelyard.suite.streams import fetch
+from steelyard.suite.addresses import fetch
 
 ROWS = [
     {"id": "a", "input": "1", "expected": {"text": "eins"}, "category": "x", "tags": ["p", "q"]},

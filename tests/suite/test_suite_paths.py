@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.suite.case import MISSING, Attachment, Case, compile_path, split_path
+from steelyard.suite.case import Attachment, Case
+from steelyard.suite.paths import MISSING, compile_path, split_path
 
 CASE = Case(
     id="a",

@@ -5,7 +5,7 @@ import pytest
 from steelyard import load_suite
 from steelyard.exchange.without_answers import checked_sample
 from steelyard.records import Check, CheckState, Outcome
-from steelyard.store.base import RecordedSample
+from steelyard.store.recorded_run import RecordedSample
 from steelyard.suite.case import Case
 
 PASSED, FAILED, NOT_RUN = CheckState

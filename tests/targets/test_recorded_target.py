@@ -11,7 +11,7 @@ from parts.command import steelyard
 from steelyard.errors import SuiteError, TargetFailure
 from steelyard.suite.case import Case
 from steelyard.suite.models import Variant
-from steelyard.targets import recorded
+from steelyard.targets import recorded_index
 from steelyard.targets.base import Request
 
 
@@ -182,7 +182,7 @@ def test_two_answers_to_one_question_are_a_mistake_with_both_lines(bench, record
 
 
 async def test_keys_with_the_same_hash_are_separated(bench, record, monkeypatch):
-    monkeypatch.setattr(recorded, "_hash", lambda key: 1)
+    monkeypatch.setattr(recorded_index, "_hash", lambda key: 1)
     name = record(*({"case": case, "answer": case * 2} for case in "abc"))
     assert [(await bench.ask("recorded", name, Case(case))).text for case in "abc"] == ["aa", "bb", "cc"]
     assert (await bench.fail("recorded", name, Case("d"))).kind == "not_recorded"

@@ -16,10 +16,12 @@ from hypothesis import strategies as st
 from parts.command import invoke, steelyard
 from steelyard.errors import SuiteError, UsageError
 from steelyard.loading.load import load_suite
-from steelyard.suite.case import MISSING, canonical
+from steelyard.suite.case import canonical
 from steelyard.suite.case_files import with_record
+from steelyard.suite.paths import MISSING
 from steelyard.suite.yaml import read_yaml
-from steelyard.truth.edits import Author, blame, change_case, revert_line
+from steelyard.truth.blame import blame
+from steelyard.truth.edits import Author, change_case, revert_line
 
 ALSO = ("--unchanged", "expected.also")
 ANN = Author("ann", "the maker's mark")

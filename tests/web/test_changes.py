@@ -15,7 +15,7 @@ from steelyard.comparing.compare import compare
 from steelyard.pairing.runs import read_run
 from steelyard.records import CallResult, Finding, RunState
 from steelyard.store.sql import SqlStore
-from steelyard.web import changes
+from steelyard.web import change_figures, changes
 from steelyard.web.differences import ShownLength, differences
 
 BEFORE = {0: 0.9, 1: 0.2, 2: 0.9, 3: 0.1, 4: 0.8, 5: 0.9, 6: 0.7}
@@ -103,6 +103,7 @@ def test_pages_of_pairs_go_on_where_the_last_one_ended(client, runs, monkeypatch
 
 
 def test_of_each_kind_only_so_many_are_listed_and_the_page_says_so(client, runs, monkeypatch):
+    monkeypatch.setattr(change_figures, "MOST_LISTED", 1)
     monkeypatch.setattr(changes, "MOST_LISTED", 1)
     page = text_of(client.get("/changes/a/b/pairs?kind=worse").text)
     assert "Of each kind the first 1 are listed: 1 of 2." in page

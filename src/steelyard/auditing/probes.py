@@ -18,8 +18,9 @@ from steelyard.scoring.building import build_answer, merged
 from steelyard.scoring.evaluate import Evaluated, Evaluator
 from steelyard.scoring.expectations import Expectations
 from steelyard.scoring.unknown import truth_parts
-from steelyard.suite.case import EVERY, Case, split_path
+from steelyard.suite.case import Case
 from steelyard.suite.models import EXPECT, SuiteModel
+from steelyard.suite.paths import EVERY, split_path
 from steelyard.suite.yaml import listed
 
 # What the truths of all cases have in common: the best answers that are the same for every case, and what guesses are.

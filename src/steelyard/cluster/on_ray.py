@@ -17,7 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from steelyard.cluster.worker import LeaseItem, Report, Setup, Worker
+from steelyard.cluster.messages import LeaseItem, Report, Setup
+from steelyard.cluster.worker import Worker
 from steelyard.cluster.worker_pool import LARGEST_LEASE, SMALLEST_LEASE, Lost, WorkerPool
 from steelyard.errors import MissingExtra, UsageError
 from steelyard.redact import redact_known

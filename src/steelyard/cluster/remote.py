@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from copy import copy
 from typing import Any, NoReturn, Self
 
-from steelyard.cluster.worker import Ask, Complete, LookAround, Scored
+from steelyard.cluster.messages import Ask, Complete, LookAround, Scored
 from steelyard.cluster.worker_pool import Job, WorkerPool
-from steelyard.engine.sample import Evaluation, ScoringThread
+from steelyard.engine.sample import Evaluation
 from steelyard.engine.scoring_processes import Task
+from steelyard.engine.scoring_thread import ScoringThread
 from steelyard.errors import TargetFailure
 from steelyard.records import CallResult, Sample
 from steelyard.scoring.evaluate import Evaluator

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
+from steelyard.cluster.messages import Setup
 from steelyard.cluster.on_ray import OWN, check_place, workers_on
 from steelyard.cluster.remote import GRACE, RemoteScoring, RemoteTarget, completed_by, scored_by
-from steelyard.cluster.worker import Setup
 from steelyard.engine.run_options import RunOptions
 from steelyard.errors import UsageError
 from steelyard.scoring.evaluate import Evaluator

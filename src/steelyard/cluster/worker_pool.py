@@ -10,7 +10,8 @@ from contextlib import suppress
 from dataclasses import field
 from typing import Any, Protocol
 
-from steelyard.cluster.worker import Ask, Broken, LeaseItem, Report, Scored, Work, WorkerAnswer, scoring_of
+from steelyard.cluster.messages import Ask, Broken, LeaseItem, Report, Scored, Work, WorkerAnswer
+from steelyard.cluster.worker import scoring_of
 from steelyard.engine.scoring_processes import Task
 from steelyard.errors import SteelyardError, TargetFailure, UsageError
 from steelyard.frozen import slotted

@@ -93,7 +93,7 @@ def _files(report: Report, markdown: Path | None, junit: Path | None, html: Path
 def _charts(report: Report, folder: Path) -> list[Path]:
     """Write the charts; when there are none, say why."""
     from steelyard.report.charts import CHARTS, charts_of
-    from steelyard.report.charts.base import write_charts
+    from steelyard.report.charts.drawing import write_charts
 
     result = charts_of(report.summary, report.header)
     if not result:

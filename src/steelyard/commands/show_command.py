@@ -43,7 +43,7 @@ def show_command(
     RUN is a run's name, the beginning of it, LAST, LAST~1 for the one before, a baseline (@release), or a snapshot file
     (.json). CASE is the id of a case, or the name of a sample as reports print it: 'lookup-2 #1', 'lookup-2 [v] #1'.
     """
-    from steelyard.report.build import shown_sample
+    from steelyard.report.shown_sample import shown_sample
     from steelyard.results.find import FoundRuns
     from steelyard.targets.stored_request import request_again
 

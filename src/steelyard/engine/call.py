@@ -1,4 +1,7 @@
-"""One call of the target, with its retries (after a 429 and other failures that pass), time and cost."""
+"""One call, of the target or a judge: its timeout, retries (after a 429 and other failures that pass), time and cost.
+
+Files are checked before it, the response cache is asked, and secrets are redacted from what comes back.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +26,6 @@ from steelyard.suite.models import Limits
 from steelyard.suite.redaction import Redactor
 from steelyard.targets.base import Request, Response, Target, checked_response, failure_of
 from steelyard.user_code import number
-
-# One answer, from a target or a judge: timeout, retries with jitter, files checked, the response cache, secrets
-# redacted.
 
 _FIRST_BACKOFF = 0.5
 _LONGEST_BACKOFF = 30.0

@@ -22,8 +22,9 @@ from steelyard.engine.open_load import MOST_WAITING, Schedule
 from steelyard.engine.plan import Plan, Planned
 from steelyard.engine.presence import Presence
 from steelyard.engine.process import LoopLag, shielded
-from steelyard.engine.sample import Evaluation, ScoringThread
+from steelyard.engine.sample import Evaluation
 from steelyard.engine.scoring_processes import Scoring, Task
+from steelyard.engine.scoring_thread import ScoringThread
 from steelyard.engine.signals import caught_signals, release_signals
 from steelyard.engine.warm_up import WarmUp
 from steelyard.engine.writer import Completed, Counts, Progress, Writer

@@ -12,7 +12,8 @@ from steelyard.engine.breaker import Breakers
 from steelyard.engine.call import RetryPolicy
 from steelyard.engine.journal import SCORER, Journal
 from steelyard.engine.limits import Budget, Closed, Pace
-from steelyard.engine.sample import Evaluation, ScoringThread
+from steelyard.engine.sample import Evaluation
+from steelyard.engine.scoring_thread import ScoringThread
 from steelyard.frozen import frozen
 from steelyard.judging.ask import Bench, Complete, rules_judges
 from steelyard.judging.complaints import complaint_check

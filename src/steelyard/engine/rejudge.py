@@ -11,7 +11,8 @@ from steelyard.engine.journal import Journal
 from steelyard.engine.judges import Judges
 from steelyard.engine.limits import Budget, Closed
 from steelyard.engine.process import in_own_loop
-from steelyard.engine.sample import Evaluation, ScoringThread
+from steelyard.engine.sample import Evaluation
+from steelyard.engine.scoring_thread import ScoringThread
 from steelyard.errors import UsageError
 from steelyard.frozen import slotted
 from steelyard.judging.cost_estimate import CostEstimate, estimate_cost, prompt_characters

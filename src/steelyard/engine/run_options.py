@@ -15,8 +15,9 @@ from pydantic import Field, ValidationError, create_model
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
 from steelyard.records import DrawnSample, ExperimentPlan, Load, RunFacts
-from steelyard.suite.case import MISSING, Case, canonical, compile_path, drawn_place
+from steelyard.suite.case import Case, canonical, drawn_place
 from steelyard.suite.models import Limits
+from steelyard.suite.paths import MISSING, compile_path
 from steelyard.suite.slices import slice_names
 from steelyard.suite.values import OPEN_CONCURRENCY, SuitePart, slice_path_problem
 from steelyard.suite.yaml import explain, unknown_key

@@ -41,7 +41,8 @@ from steelyard.records import (
 from steelyard.report.format import clipped
 from steelyard.runner.run import finish
 from steelyard.scoring.evaluate import Evaluator
-from steelyard.store.base import RecordedRun, RecordedSample, SnapshotFormat, Store
+from steelyard.store.base import Store
+from steelyard.store.recorded_run import RecordedRun, RecordedSample, SnapshotFormat
 from steelyard.store.snapshot import whole_file
 from steelyard.suite.case import Case, digest
 from steelyard.suite.cases import ListCases, survey_cases

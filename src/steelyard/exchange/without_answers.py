@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from steelyard.records import CallResult, Check, CheckState, Failure, Finding, Judgement, Outcome, Sample, Score
 from steelyard.scoring.evaluate import Evaluator, passes
-from steelyard.store.base import RecordedSample
+from steelyard.store.recorded_run import RecordedSample
 from steelyard.suite.models import EXPECT, SuiteModel
 
 

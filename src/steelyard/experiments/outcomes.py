@@ -18,8 +18,9 @@ from steelyard.errors import Problem, SuiteError, UsageError
 from steelyard.experiments.assignment import Experiment
 from steelyard.experiments.plan import PlanPart, experiment_draft
 from steelyard.frozen import frozen, slotted
-from steelyard.suite.case import MISSING, Getter, compile_path, digest
+from steelyard.suite.case import digest
 from steelyard.suite.draft import Draft
+from steelyard.suite.paths import MISSING, Getter, compile_path
 from steelyard.suite.readers import Record, read_records
 from steelyard.suite.streams import ending
 from steelyard.suite.values import share

@@ -22,7 +22,7 @@ from steelyard.engine.owner import free_lease
 from steelyard.engine.process import in_own_loop
 from steelyard.engine.resume import require_same_signature, resumed_options
 from steelyard.engine.run_options import RunOptions, Selection, parse_only
-from steelyard.engine.sample import ScoringThread
+from steelyard.engine.scoring_thread import ScoringThread
 from steelyard.engine.writer import Progress, Silent, progress_of
 from steelyard.errors import UsageError
 from steelyard.experiments.effects import AVERAGE, PASS_RATE

@@ -19,7 +19,7 @@ from steelyard.frozen import frozen, values_of
 from steelyard.metrics.expressions import Gate, parse_judge_threshold
 from steelyard.metrics.run_data import RunData
 from steelyard.records import Outcome, RunHeader, RunState, Verdict
-from steelyard.report.samples import remark_words
+from steelyard.report.sample_detail import remark_words
 from steelyard.store.base import JudgedSample, Store
 from steelyard.suite.judge import JudgeModel
 from steelyard.wording import threshold

@@ -10,8 +10,8 @@ from typing import Any, Final
 from steelyard.judging.evidence import quoted
 from steelyard.judging.fence import Fence
 from steelyard.records import Finding, Remark
-from steelyard.suite.case import compile_path
 from steelyard.suite.judge import CONFIRMED, REBUTTED, UNANSWERED, JudgeModel
+from steelyard.suite.paths import compile_path
 
 _GIVEN: Final = {"confirm": CONFIRMED, "confirmed": CONFIRMED, "rebut": REBUTTED, "rebutted": REBUTTED}
 _LONGEST: Final = 300

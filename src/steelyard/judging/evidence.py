@@ -12,8 +12,8 @@ from steelyard.frozen import frozen
 from steelyard.judging.quotes import ComparableQuote, readings_of
 from steelyard.judging.score_lines import bare_name, loose_name
 from steelyard.records import Remark
-from steelyard.suite.case import compile_path
 from steelyard.suite.judge import Evidence, Rubric
+from steelyard.suite.paths import compile_path
 
 _CLOSES: Final = {
     '"': '"”“',

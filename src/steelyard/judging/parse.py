@@ -15,8 +15,8 @@ from steelyard.judging.score_lines import ScoreLines
 from steelyard.judging.score_values import quoted_value, score_problems, scores_of
 from steelyard.scoring.extract import extract_json
 from steelyard.scoring.json_schema import SchemaValidator
-from steelyard.suite.case import split_path
 from steelyard.suite.judge import JudgeModel
+from steelyard.suite.paths import split_path
 
 _TAG: Final = r"(?:think(?:ing)?|thoughts?|reasoning|reflection|scratchpad|analysis)"
 _OPENS = re.compile(rf"\s*(?:<{_TAG}>|\[think\]|◁think▷|<\|channel\|>\s*analysis)", re.IGNORECASE)

@@ -10,7 +10,6 @@ import jsonschema_rs
 from steelyard.errors import SuiteError
 from steelyard.metrics.expression_checks import check_judge_threshold
 from steelyard.metrics.expressions import parse_judge_threshold
-from steelyard.suite.case import EVERY, compile_path, split_path
 from steelyard.suite.draft import Draft, own_code
 from steelyard.suite.judge import (
     ANSWERED_AS,
@@ -30,6 +29,7 @@ from steelyard.suite.judge import (
 )
 from steelyard.suite.labels import check_path
 from steelyard.suite.models import AnswerShape, Component, MeasureDescription
+from steelyard.suite.paths import EVERY, compile_path, split_path
 from steelyard.suite.readers import read_schema
 from steelyard.suite.rules import RESERVED, parse_rule, rule_measures
 from steelyard.suite.templates import JUDGE_NAMES, SHOWN_NAMES, compile_template

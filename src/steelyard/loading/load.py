@@ -22,13 +22,13 @@ from steelyard.loading.suite import SURVEYED, build_suite
 from steelyard.loading.target import checked_name, prompts_of, settle
 from steelyard.records import RunHeader
 from steelyard.redact import redacted_output
+from steelyard.suite.addresses import is_address
 from steelyard.suite.case import CaseSurvey
 from steelyard.suite.cases import FileCases, ListCases, build_source, pending_cases, survey_cases
 from steelyard.suite.draft import Draft
 from steelyard.suite.edits import finish_interrupted_edit
 from steelyard.suite.files import allowed, text_of
 from steelyard.suite.models import SuiteModel, TargetSpec
-from steelyard.suite.streams import is_address
 from steelyard.suite.yaml import Located, listed, meant, read_yaml
 from steelyard.suite_code import PLACE, own_source
 from steelyard.user_code import raised_in_words

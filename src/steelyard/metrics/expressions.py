@@ -32,7 +32,7 @@ from steelyard.metrics.registry import (
     same_but,
 )
 from steelyard.metrics.units import NUMBER_PATTERN, UNIT_PATTERN, read_difference, read_number
-from steelyard.suite.case import path_step
+from steelyard.suite.paths import path_step
 from steelyard.suite.values import SLICED
 from steelyard.suite.yaml import listed, meant
 

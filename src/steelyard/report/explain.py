@@ -24,7 +24,7 @@ from steelyard.metrics.figures import Slice
 from steelyard.metrics.registry import FAMILIES, Key, Level, Metric, Names, metrics, spell
 from steelyard.metrics.run_data import RunData
 from steelyard.records import RunHeader, Sample
-from steelyard.report.samples import why_wrong
+from steelyard.report.sample_detail import why_wrong
 from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Store
 from steelyard.suite.yaml import listed, meant

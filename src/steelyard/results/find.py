@@ -1,4 +1,7 @@
-"""Where a run that a person names is: in the store, in a snapshot, or in a results file of a suite's own format."""
+"""Where a run that a person names is: in the store, in a snapshot, or in a results file of a suite's own format.
+
+What `--against` names may also be a baseline: `reference_of` finds it.
+"""
 
 from __future__ import annotations
 
@@ -90,9 +93,6 @@ class FoundRuns:
             raise UsageError(f"there is no {what} at {file}")
         folder = self._closing.enter_context(TemporaryDirectory(prefix="steelyard-"))
         return self._closing.enter_context(open_store(str(Path(folder) / "snapshot.db")))
-
-
-# What `--against` names: a baseline, a run, or a snapshot file.
 
 
 def reference_of(store: Store, name: str | None, suite: str, closing: ExitStack) -> Reference | None:

@@ -206,7 +206,7 @@ class Run(Shown):
         MissingExtra when nothing is installed that can draw.
         """
         from steelyard.report.charts import CHARTS
-        from steelyard.report.charts.base import write_charts
+        from steelyard.report.charts.drawing import write_charts
 
         return write_charts(self.charts, Path(folder), names, CHARTS)
 

@@ -72,7 +72,7 @@ def history_command(
 
 
 def _charts(history: History, folder: Path) -> list[Path]:
-    from steelyard.report.charts.base import write_charts
+    from steelyard.report.charts.drawing import write_charts
     from steelyard.run_history.charts import trend_charts
 
     result = trend_charts(history)

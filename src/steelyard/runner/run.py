@@ -71,7 +71,7 @@ from steelyard.targets.stored_request import asked_by
 
 if TYPE_CHECKING:
     from steelyard.engine.judges import Judges
-    from steelyard.engine.sample import ScoringThread
+    from steelyard.engine.scoring_thread import ScoringThread
     from steelyard.pairing.runs import ComparedRun
     from steelyard.report.model import Report
     from steelyard.store.ownership import Lease
@@ -80,8 +80,6 @@ _CHUNK_OF_CASES = 1_000
 _FILES_OF_COMMAND = 8
 """Files that a program takes while it is started: both ends of its three pipes, one for its errors and one to wait."""
 _log = logging.getLogger(__name__)
-
-# The whole way through the house: open the target, run or rescore, sum up, decide, keep.
 
 
 @redacted_output()

@@ -12,7 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from steelyard.frozen import frozen, slotted
 from steelyard.records import Check, Claim, Finding, Mark, ScorerCall
-from steelyard.suite.case import MISSING, Case, Getter, compile_path
+from steelyard.suite.case import Case
+from steelyard.suite.paths import MISSING, Getter, compile_path
 
 
 @frozen

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from steelyard.suite.case import EVERY, split_path
+from steelyard.suite.paths import EVERY, split_path
 
 
 def build_answer(parts: Mapping[str, Any]) -> Any:

@@ -10,14 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from steelyard.frozen import frozen
 from steelyard.scoring.base import Answered
-from steelyard.suite.case import (
-    MISSING,
-    AnswerPlace,
-    Case,
-    compile_path,
-    compile_place,
-)
+from steelyard.suite.case import Case
 from steelyard.suite.models import RequiredRepeats
+from steelyard.suite.paths import MISSING, AnswerPlace, compile_path, compile_place
 
 _MOST_SHOWN = 60
 

@@ -24,16 +24,9 @@ from steelyard.scoring.check_rules import (
     same,
 )
 from steelyard.scoring.text import compile_pattern
-from steelyard.suite.case import (
-    EVERY,
-    MOST_SEARCHED,
-    AnswerPlace,
-    Case,
-    Searched,
-    compile_path,
-    compile_place,
-    fits,
-)
+from steelyard.suite.case import Case
+from steelyard.suite.paths import EVERY, AnswerPlace, compile_path, compile_place
+from steelyard.suite.patterns import MOST_SEARCHED, Searched, fits
 from steelyard.suite.yaml import listed
 from steelyard.suite.yaml import result as was_found
 

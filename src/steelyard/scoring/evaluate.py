@@ -22,12 +22,14 @@ from steelyard.scoring.model_scorers import models_asked
 from steelyard.scoring.recent import Recent
 from steelyard.scoring.repeat_items import items_of
 from steelyard.scoring.unknown import truth_parts, unknown
-from steelyard.suite.case import MISSING, Case, Unsearchable, compile_path, path_step
+from steelyard.suite.case import Case
 from steelyard.suite.judge import (
     ANSWER,
     PASSAGES,
 )
 from steelyard.suite.models import EXPECT, Component, SuiteModel
+from steelyard.suite.paths import MISSING, compile_path, path_step
+from steelyard.suite.patterns import Unsearchable
 from steelyard.suite.rules import measured_for_rules, names_in_rules
 from steelyard.user_code import UserCodeError, checked_call, is_own, place_in_words
 

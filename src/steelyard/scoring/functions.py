@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import ast
-import asyncio
-import functools
 import inspect
 import math
-import textwrap
-import threading
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import Field, field_serializer
 
 from steelyard.records import Finding
+from steelyard.scoring.async_scorers import awaited
 from steelyard.scoring.base import Reading, Scorer
+from steelyard.scoring.function_source import FINDING_FIELDS, returned_dicts, written_codes
 from steelyard.suite.case import Case
 from steelyard.suite.values import Scale
 from steelyard.suite.yaml import listed, meant_or_listed
@@ -25,7 +21,6 @@ from steelyard.suite_code import bound_values, place_of
 from steelyard.user_code import UserCodeError, checked_call, in_one_line, number, place_in_words
 
 _ALLOWED = "a number from {} to {}, true or false, a dict or a Reading"
-_FINDING = ("code", "place", "expected", "got", "evidence", "section", "gain")
 _FRACTIONS = (0.0, 1.0)
 _OWN_KEYS = ("score", "note", "findings")
 """What a dict may hold besides its measures."""
@@ -101,7 +96,7 @@ class FunctionScorer(Scorer):
 
     def _call(self, part: Any, case: Case) -> Any:
         result = self.function(part, case, **self.arguments)
-        return _awaited(result) if inspect.isawaitable(result) else result
+        return awaited(result) if inspect.isawaitable(result) else result
 
     def _reading(self, result: Any, who: str, part: Any) -> Reading:
         low, high = self.scale
@@ -166,10 +161,10 @@ class FunctionScorer(Scorer):
             return item
         if isinstance(item, str):
             return Finding(self.code, evidence=item, gain=share)
-        if not isinstance(item, Mapping) or (strange := [key for key in item if key not in _FINDING]):
+        if not isinstance(item, Mapping) or (strange := [key for key in item if key not in FINDING_FIELDS]):
             what = in_one_line(item) if not isinstance(item, Mapping) else f"the key {in_one_line(strange[0])}"
             raise _Refused(
-                f"findings: {what}; a finding is a text, a steelyard.Finding or a dict of {listed(_FINDING)}"
+                f"findings: {what}; a finding is a text, a steelyard.Finding or a dict of {listed(FINDING_FIELDS)}"
             )
         gain = _number(item.get("gain", share), 0, 1, "findings.gain: ")
         return Finding(**{"code": self.code, **item, "gain": gain})
@@ -177,11 +172,11 @@ class FunctionScorer(Scorer):
     def problems(self, codes: Collection[str]) -> Iterator[str]:
         """What its source shows that it will return and the suite does not declare: finding codes that are not among
         `codes`, and measures. What it computes shows only when it is called."""
-        for line, code in dict.fromkeys(_codes(self.function, set())):
+        for line, code in dict.fromkeys(written_codes(self.function, set())):
             if code not in codes:
                 hint = meant_or_listed(code, list(codes))
                 yield f"{line} names the finding code {code!r}, which the suite's findings do not list{hint}"
-        for line, keys, is_whole in _returned(self.function):
+        for line, keys, is_whole in returned_dicts(self.function):
             strange = [key for key in keys if key not in (*_OWN_KEYS, *self.named)]
             lacking = [name for name in self.named if name not in keys] if is_whole else []
             if strange:
@@ -189,64 +184,6 @@ class FunctionScorer(Scorer):
                 yield f"{line} returns the measure {strange[0]!r}, which is not declared: write {declare}"
             elif lacking:
                 yield f"{line} returns a dict without the declared measure {lacking[0]!r}"
-
-
-# What the source of a function shows of its findings and measures, before anything is paid for.
-
-
-def _source(function: Any) -> tuple[ast.AST | None, Callable[[ast.AST], str]]:
-    """The syntax tree of a function, and where in its file a node of it stands; None without a source."""
-    try:
-        plain = inspect.unwrap(function)
-        lines, first = inspect.getsourcelines(plain)
-        tree = ast.parse(textwrap.dedent("".join(lines)))
-        file = Path(inspect.getsourcefile(plain) or "").name
-    except (OSError, TypeError, SyntaxError, ValueError):
-        return None, lambda _: ""
-    return tree, lambda node: f"{file}:{first + getattr(node, 'lineno', 1) - 1}"
-
-
-def _codes(function: Any, seen: set[Any]) -> Iterator[tuple[str, str]]:
-    """Every finding code that a function, or one of its module that it calls, writes out: its line, and the code."""
-    tree, line_of = _source(function)
-    if tree is None or function in seen:
-        return
-    seen.add(function)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Dict):
-            keys = [key.value if isinstance(key, ast.Constant) else None for key in node.keys]
-            if "code" in keys and set(keys) <= {*_FINDING}:
-                yield from _texts(line_of, node.values[keys.index("code")])
-        elif isinstance(node, ast.Call):
-            name = getattr(node.func, "id", getattr(node.func, "attr", ""))
-            if name == Finding.__name__:
-                yield from _texts(
-                    line_of, *node.args[:1], *(item.value for item in node.keywords if item.arg == "code")
-                )
-            other = getattr(function, "__globals__", {}).get(name)
-            if inspect.isfunction(other) and other.__module__ == function.__module__:
-                yield from _codes(other, seen)
-
-
-def _texts(line_of: Callable[[ast.AST], str], *nodes: ast.AST) -> Iterator[tuple[str, str]]:
-    for node in nodes:
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield line_of(node), node.value
-
-
-def _returned(function: Any) -> Iterator[tuple[str, list[str], bool]]:
-    """Every dict that a function returns and writes out: its line, its keys, and whether that is all of them."""
-    tree, line_of = _source(function)
-    nodes = list(getattr(tree, "body", [])[:1])
-    while nodes:
-        node = nodes.pop()
-        if isinstance(node, ast.Return) and isinstance(node.value, ast.Dict):
-            keys = [
-                key.value for key in node.value.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)
-            ]
-            yield line_of(node), keys, len(keys) == len(node.value.keys)
-        inner = ast.iter_child_nodes(node)
-        nodes += [item for item in inner if not isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)]
 
 
 class FunctionMeasure(Scorer):
@@ -276,32 +213,3 @@ def _number(value: Any, low: float, high: float, where: str, allowed: str = "") 
         allowed = allowed or f"a number from {low:g} to {high:g}"
         raise _Refused(f"{where}{in_one_line(value)} ({type(value).__name__}), not {allowed}")
     return float(result)
-
-
-# A loop of its own thread, for async functions: whatever loop runs where an answer is scored is not touched, and what
-# a function keeps open between calls stays on one loop.
-
-
-@functools.cache
-def _loop() -> asyncio.AbstractEventLoop:
-    loop = asyncio.new_event_loop()
-    threading.Thread(target=loop.run_forever, name="steelyard-async-scorers", daemon=True).start()
-    return loop
-
-
-def _awaited(result: Awaitable[Any]) -> Any:
-    async def wait() -> tuple[Any, BaseException | None]:
-        try:
-            return await result, None
-        except (SystemExit, KeyboardInterrupt) as error:
-            return None, error  # raised here, it would end the loop, and whoever waits would wait for ever
-
-    waiting = asyncio.run_coroutine_threadsafe(wait(), _loop())
-    try:
-        value, ended = waiting.result()
-    except BaseException:
-        waiting.cancel()  # Ctrl-C, with nobody left who waits
-        raise
-    if ended is not None:
-        raise ended
-    return value

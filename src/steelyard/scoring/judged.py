@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from steelyard.records import Finding, Judgement, Mode, Score
-from steelyard.suite.case import compile_path
 from steelyard.suite.judge import (
     LISTED,
     REBUTTED,
@@ -19,6 +18,7 @@ from steelyard.suite.judge import (
     SaidCount,
     SaidMean,
 )
+from steelyard.suite.paths import compile_path
 
 JUDGE: Final = "JUDGE"
 """The code of a sample whose judge failed."""

@@ -22,14 +22,8 @@ from steelyard.scoring.check_rules import (
     is_scalar,
 )
 from steelyard.scoring.checks import plain_path
-from steelyard.suite.case import (
-    EVERY,
-    AnswerPlace,
-    Case,
-    compile_path,
-    compile_place,
-    digest,
-)
+from steelyard.suite.case import Case, digest
+from steelyard.suite.paths import EVERY, AnswerPlace, compile_path, compile_place
 from steelyard.suite.yaml import result as was_found
 
 _MOST_LISTED = 5

@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import Any
 
 from steelyard.records import Item
-from steelyard.suite.case import MISSING, compile_path, compile_place
 from steelyard.suite.models import StabilityRules
+from steelyard.suite.paths import MISSING, compile_path, compile_place
 
 
 def items_of(rules: StabilityRules, answer: Any) -> tuple[Item, ...]:

@@ -14,7 +14,8 @@ from steelyard.scoring.base import UNKNOWN, MeanMeasure, Measure, Reading, Score
 from steelyard.scoring.items.item_rules import Code
 from steelyard.scoring.repeat_items import key_text
 from steelyard.scoring.text import Difference, Folder
-from steelyard.suite.case import MISSING, Case, Getter, compile_path, in_answer
+from steelyard.suite.case import Case
+from steelyard.suite.paths import MISSING, Getter, compile_path, in_answer
 
 Values = dict[str, Any]
 """Different values by the text that they are compared as."""

@@ -13,7 +13,9 @@ from pydantic import Field, field_validator, model_validator
 
 from steelyard.scoring.base import UNKNOWN, Measure, Reading, Scorer
 from steelyard.scoring.spelling import as_phrases, as_text, fold, has_phrase, normalise
-from steelyard.suite.case import Case, Getter, compile_path, fits
+from steelyard.suite.case import Case
+from steelyard.suite.paths import Getter, compile_path
+from steelyard.suite.patterns import fits
 
 if TYPE_CHECKING:
     import regex

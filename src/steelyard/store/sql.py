@@ -1,4 +1,7 @@
-"""The store on a SQL database: the same statements for SQLite and PostgreSQL; those of samples are in `samples`."""
+"""The store on a SQL database, and `open_store`, which opens the one that a URL, the environment or the folder names.
+
+The statements are the same for SQLite and PostgreSQL; those of samples are in `samples`.
+"""
 
 from __future__ import annotations
 
@@ -632,8 +635,6 @@ def median_latency(session: Session, run: int, header: RunHeader) -> float | Non
     ranked = np.sort(np.concatenate(pieces), axis=None)
     return float(ranked[(len(ranked) - 1) // 2 : len(ranked) // 2 + 1].mean())
 
-
-# Opens the store that a URL, the environment or the working folder names.
 
 DEFAULT = Path(OWN_FOLDER) / "steelyard.db"
 VARIABLE = "STEELYARD_STORE"

@@ -15,7 +15,8 @@ from yaml.events import AliasEvent, DocumentStartEvent, MappingStartEvent, Scala
 
 from steelyard.errors import UsageError
 from steelyard.frozen import slotted
-from steelyard.suite.case import MISSING, canonical, compile_path, leaves, path_step, put, split_path
+from steelyard.suite.case import canonical
+from steelyard.suite.paths import MISSING, compile_path, leaves, path_step, put, split_path
 from steelyard.suite.readers import cell_value, decode
 from steelyard.suite.yaml import plain_scalar, read_yaml
 

@@ -16,17 +16,19 @@ from pydantic import Field
 
 from steelyard.errors import Problem, SteelyardError, UsageError
 from steelyard.frozen import frozen, slotted
-from steelyard.suite.case import MISSING, Case, CaseSurvey, digest, json_writer, split_path
+from steelyard.suite.addresses import addresses, fetch, is_address
+from steelyard.suite.case import Case, CaseSurvey, digest, json_writer
 from steelyard.suite.draft import Draft
 from steelyard.suite.files import folder_inside, inside, place_inside, read_attachments
 from steelyard.suite.judge import JudgeModel
 from steelyard.suite.ledger import LEDGER_FILE
 from steelyard.suite.mapping import FIELDS, RowMapping, Unmappable, compile_mapping
 from steelyard.suite.models import Component, SuiteModel
+from steelyard.suite.paths import MISSING, split_path
 from steelyard.suite.readers import ONE_CASE_A_FILE, Record, Report, read_one, read_records, refuse, unreadable
 from steelyard.suite.redaction import Redactor, written_cases
 from steelyard.suite.slices import SliceTally
-from steelyard.suite.streams import LocalCopy, addresses, fetch, is_address
+from steelyard.suite.streams import LocalCopy
 from steelyard.suite.truth import TruthCheck
 from steelyard.suite.values import Anything, SuitePart
 from steelyard.suite.yaml import Located, listed, meant, result

@@ -24,7 +24,8 @@ from pydantic import (
 from steelyard.frozen import frozen
 from steelyard.plugins import PROVIDERS
 from steelyard.records import Mode
-from steelyard.suite.case import MISSING, Case, Getter, compile_path, in_answer, split_path
+from steelyard.suite.case import Case
+from steelyard.suite.paths import MISSING, Getter, compile_path, in_answer, split_path
 from steelyard.suite.values import (
     PLACE_SCHEMA,
     UNWRITTEN,

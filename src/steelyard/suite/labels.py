@@ -8,8 +8,9 @@ from dataclasses import field, replace
 from typing import Any
 
 from steelyard.frozen import frozen
-from steelyard.suite.case import EVERY, MISSING, Case, compile_path, split_path
+from steelyard.suite.case import Case
 from steelyard.suite.judge import JudgeModel, Rubric
+from steelyard.suite.paths import EVERY, MISSING, compile_path, split_path
 from steelyard.suite.yaml import meant_or_listed, result, shown, unknown_key
 
 ROOT = "expected"

@@ -1,4 +1,4 @@
-"""Templates, and how rows of a file become cases."""
+"""How rows of a file become cases: where each field comes from, and how its value is converted."""
 
 from __future__ import annotations
 
@@ -6,22 +6,15 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from steelyard.errors import SuiteError
 from steelyard.frozen import frozen
-from steelyard.suite.case import MISSING, Getter, compile_path, path_step, split_path
+from steelyard.suite.paths import MISSING, Getter, compile_path, path_step, split_path
 from steelyard.suite.readers import decode, split_list
 from steelyard.suite.templates import compile_template
 from steelyard.suite.units import convert, unit_factor
 from steelyard.suite.yaml import result, shown, unknown_key
-
-if TYPE_CHECKING:
-    pass
-
-
-# Jinja is imported when it is needed: most suites have no holes, or such as `{{ input.text }}`, which targets fill.
-
 
 _TRUE = ("true", "yes", "1", "y")
 _FALSE = ("false", "no", "0", "n")

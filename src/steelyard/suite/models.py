@@ -26,8 +26,9 @@ from pydantic import (
 )
 
 from steelyard.frozen import frozen, values_of
-from steelyard.suite.case import CaseSource, CaseSurvey, compile_path, compile_place
+from steelyard.suite.case import CaseSource, CaseSurvey
 from steelyard.suite.judge import JudgeModel
+from steelyard.suite.paths import compile_path, compile_place
 from steelyard.suite.values import (
     MIN_PAIRED,
     OPEN_CONCURRENCY,

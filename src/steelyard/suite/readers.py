@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from steelyard.errors import MissingExtra, Problem, SuiteError
 from steelyard.frozen import slotted
-from steelyard.suite.case import MISSING, compile_path, split_path
 from steelyard.suite.files import text_of
+from steelyard.suite.paths import MISSING, compile_path, split_path
 from steelyard.suite.streams import Damaged, ending, is_packed, open_bytes, open_text
 from steelyard.suite.yaml import Located, Place, dotted, kind_of, listed, meant, read_yaml, result
 

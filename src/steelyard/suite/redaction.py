@@ -17,8 +17,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from steelyard.errors import UsageError
 from steelyard.records import CallResult, Failure
-from steelyard.suite.case import MISSING, Case, CaseSource, compile_path
+from steelyard.suite.case import Case, CaseSource
 from steelyard.suite.draft import Draft
+from steelyard.suite.paths import MISSING, compile_path
 from steelyard.suite_code import find_callable
 from steelyard.user_code import UserCodeError, checked_call, place_in_words
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from steelyard.errors import UsageError
-from steelyard.suite.case import MISSING, NONE, Case, compile_path
+from steelyard.suite.case import NONE, Case
+from steelyard.suite.paths import MISSING, compile_path
 from steelyard.suite.values import slice_tag
 
 MOST_SLICES = 50

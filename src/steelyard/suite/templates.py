@@ -49,6 +49,7 @@ def _null_is_nothing(value: Any) -> Any:
 
 @cache
 def _environment() -> ImmutableSandboxedEnvironment:
+    # Imported when it is needed: most suites have no holes, or such as `{{ input.text }}`, which targets fill.
     from jinja2 import StrictUndefined, pass_context
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 

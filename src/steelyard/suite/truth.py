@@ -7,11 +7,12 @@ from typing import Any
 
 from steelyard.errors import Problem
 from steelyard.frozen import slotted, values_of
-from steelyard.suite.case import MISSING, Case, Getter, compile_path, split_path
+from steelyard.suite.case import Case
 from steelyard.suite.judge import JudgeModel
 from steelyard.suite.labels import check_path, labels_of
 from steelyard.suite.mapping import FIELDS, RowMapping
 from steelyard.suite.models import EXPECT, Component, SuiteModel
+from steelyard.suite.paths import MISSING, Getter, compile_path, split_path
 from steelyard.suite.readers import Record, Report
 from steelyard.suite.yaml import Place, meant
 from steelyard.user_code import UserCodeError, checked_call

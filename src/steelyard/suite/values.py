@@ -26,7 +26,7 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticKnownError, core_schema
 
 from steelyard.records import DrawnSample, Load
-from steelyard.suite.case import split_path
+from steelyard.suite.paths import split_path
 from steelyard.suite.yaml import result, shown, unknown_key
 from steelyard.wording import rate_text
 

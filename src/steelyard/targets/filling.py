@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 
 from steelyard.errors import Problem, SuiteError, TargetFailure
 from steelyard.frozen import values_of
-from steelyard.suite.case import MISSING, Attachment, Case, compile_path, json_writer
+from steelyard.suite.case import Attachment, Case, json_writer
+from steelyard.suite.paths import MISSING, compile_path
 from steelyard.suite.templates import Template, compile_template
 from steelyard.targets.base import Request
 from steelyard.user_code import in_one_line

@@ -7,7 +7,7 @@ from typing import Any
 
 from steelyard.errors import TargetFailure
 from steelyard.failures import reported_error
-from steelyard.suite.case import MISSING, Getter, compile_path
+from steelyard.suite.paths import MISSING, Getter, compile_path
 from steelyard.targets.base import Request, Response
 from steelyard.targets.connection import excerpt_of
 from steelyard.targets.filling import to_json

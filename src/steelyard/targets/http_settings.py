@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from steelyard.redact import looks_secret
-from steelyard.suite.case import compile_path
+from steelyard.suite.paths import compile_path
 from steelyard.targets.filling import has_holes, host_template, refuse_hosts_of_cases
 from steelyard.targets.service_settings import PORT, ReadySettings, StartSettings
 from steelyard.targets.settings import CasePath, FromEnv, TargetSettings, Texts, Values, listed, names_header

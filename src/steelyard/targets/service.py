@@ -18,11 +18,11 @@ from yarl import URL
 
 from steelyard.errors import TargetFailure, UsageError
 from steelyard.redact import learn_secrets
-from steelyard.suite.case import MISSING, compile_path
+from steelyard.suite.paths import MISSING, compile_path
 from steelyard.targets.base import TargetContext
-from steelyard.targets.command import ALWAYS_PASSED, GUARD, SPARE, find_program, last_words
 from steelyard.targets.connection import HttpRequest, excerpt_of
 from steelyard.targets.filling import to_json
+from steelyard.targets.program import ALWAYS_PASSED, GUARD, SPARE, find_program, last_words
 from steelyard.targets.service_settings import PORT, PYTHON, ReadySettings, StartSettings
 from steelyard.targets.settings import FromEnv
 from steelyard.targets.transport import Wire, json_of

@@ -10,8 +10,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from steelyard.errors import Problem, SuiteError, UsageError
 from steelyard.redact import looks_secret
-from steelyard.suite.case import compile_path
 from steelyard.suite.files import text_inside
+from steelyard.suite.paths import compile_path
 from steelyard.suite.values import TextFile
 from steelyard.targets.base import TargetContext
 

@@ -195,12 +195,12 @@ class SuiteItem(pytest.Item):
         return self.path, None, self.name
 
 
-# With xdist every worker has all tests of a suite: the first runs it, the others read what came of it.
-
-
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Give every worker the same folder."""
+    """Give every worker the same folder.
+
+    With xdist each has all tests of a suite: the first runs it, the others read there what came of it.
+    """
     import tempfile
 
     stash = node.config.stash

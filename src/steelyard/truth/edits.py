@@ -13,7 +13,7 @@ from steelyard.errors import UsageError
 from steelyard.frozen import frozen
 from steelyard.loading.load import find_suite, load_suite
 from steelyard.scoring.structure import Fields
-from steelyard.suite.case import MISSING, Case, canonical, compile_path, digest, leaves, path_step, put, split_path
+from steelyard.suite.case import Case, canonical, digest
 from steelyard.suite.case_files import (
     EDITABLE,
     as_row,
@@ -27,16 +27,17 @@ from steelyard.suite.draft import Draft
 from steelyard.suite.edits import alone_in, edit_folder, write_edit
 from steelyard.suite.ledger import TRUTH, LedgerLine, SuggestionDecision, ledger_line
 from steelyard.suite.models import SuiteModel
+from steelyard.suite.paths import MISSING, compile_path, leaves, path_step, put, split_path
 from steelyard.suite.readers import Record, decode, refuse
 from steelyard.suite.redaction import written_cases
 from steelyard.suite.truth import case_paths
 from steelyard.suite.yaml import Located, listed, meant, meant_or_listed, shown
 
-_EXPECTED = "expected"
+EXPECTED = "expected"
+"""The key of a case that holds its truth."""
 PENDING = "pending"
 """The key of a record whose truth is still to be found."""
 _NO_TRUTH: tuple[Any, ...] = (MISSING, None, "", [])
-_truth = compile_path(_EXPECTED)
 
 
 @frozen
@@ -90,7 +91,7 @@ def change_case(
         steps = files.steps(values)
         old = files.record(case_id, is_new=values.get("", MISSING) is not MISSING)
         for path, value in (now or {}).items():
-            if not _equal(compile_path(path)(old), value):
+            if not same_value(compile_path(path)(old), value):
                 raise _EditedSince(f"{path} of {case_id} was edited since" if path else f"{case_id} was edited since")
         new = old
         for path, value in values.items():
@@ -175,13 +176,13 @@ class _Files:
         self._source, self._cases = source, _read(source)
         scorers: list[Any] = [component.scorer for component in suite.components]
         self._scorers = [*scorers, *(part for item in scorers if isinstance(item, Fields) for _, _, part in item.parts)]
-        self.roots = tuple(dict.fromkeys([_EXPECTED, *sorted(source.mapping.keys(_EXPECTED)), PENDING]))
+        self.roots = tuple(dict.fromkeys([EXPECTED, *sorted(source.mapping.keys(EXPECTED)), PENDING]))
         """The keys of a record that the truth is read from."""
 
     def _read_paths(self) -> list[str]:
         """The paths of the truth that scorers read, as the case has them."""
         paths = [path for scorer in self._scorers for _, path in case_paths(scorer)]
-        return [path for path in paths if split_path(path)[:1] == (_EXPECTED,)]
+        return [path for path in paths if split_path(path)[:1] == (EXPECTED,)]
 
     def is_pending(self, record: Any) -> bool:
         """Whether a record says itself that its truth is pending."""
@@ -235,7 +236,7 @@ class _Files:
                 name: origin[0] for name, path in case_paths(scorer) if (origin := self._source.mapping.origin(path))
             }
             main = paths.pop("expected", None)
-            if main is None or _equal(*(compile_path(main)(record) for record in (old, new))):
+            if main is None or same_value(*(compile_path(main)(record) for record in (old, new))):
                 continue
             dependent.update(paths.values())
             for path in paths.values():
@@ -254,7 +255,7 @@ class _Files:
         """The record of a case, MISSING of a new one; UsageError when it is not there, or when a new one is."""
         if is_new and case_id in self._cases:
             raise UsageError(f"there is a case {case_id!r} already, at {self._cases[case_id][0].place}")
-        return MISSING if is_new else _case_in(self._cases, case_id)[0].data
+        return MISSING if is_new else case_named(self._cases, case_id)[0].data
 
     def refuse_unknown(self, new: Any) -> None:
         """UsageError when the truth has a field that is in no case and that no scorer names."""
@@ -328,9 +329,9 @@ class _Files:
         cases = _read(source)
         then, now = ({key: case for key, (_, case) in read.items()} for read in (self._cases, cases))
         before, after = then.pop(case_id, None), now.pop(case_id, None)
-        if then != now or not _equal(MISSING if after is None else cases[case_id][0].data, new):
+        if then != now or not same_value(MISSING if after is None else cases[case_id][0].data, new):
             raise cannot_edit(f"{file.name} would not be read as it should after the edit")
-        states = [_state(suite, case) for case in (before, after)]
+        states = [state_in_runs(suite, case) for case in (before, after)]
         if states[0] == states[1]:
             raise cannot_edit(f"the suite does not read the truth of {case_id} from there (cases: map)")
         return states[0], states[1]
@@ -345,7 +346,7 @@ def _read(source: FileCases) -> dict[str, tuple[Record, Case]]:
     }
 
 
-def _state(suite: SuiteModel, case: Case | None) -> str | None:
+def state_in_runs(suite: SuiteModel, case: Case | None) -> str | None:
     """The digest of a case's truth as runs see it."""
     return None if case is None else truth_state(suite.redactor.case(case) if suite.redactor else case)
 
@@ -364,83 +365,8 @@ def still_missing(place: str, case_id: str | None) -> list[str]:
     return files.missing(files.record(case_id, is_new=False))
 
 
-# Who is behind each value, and what changed since.
-
-
-@frozen
-class Value:
-    """A value of a case's truth, as the ledger has it and as it is now; MISSING where there is none.
-
-    The path is "" for all of a case that is retired.
-    """
-
-    case: str
-    path: str
-    recorded: Any
-    now: Any
-    number: int | None
-    """The newest line of the ledger that speaks of it."""
-
-    @property
-    def as_recorded(self) -> bool:
-        """Whether the line says what is there."""
-        return self.number is not None and _equal(self.recorded, self.now)
-
-
-def blame(suite: SuiteModel, case_id: str) -> list[Value]:
-    """The values of a case's truth, each with the line of the ledger that may have set it; of a retired case the line
-    that retired it."""
-    cases = {case.id: case for case in every_case(suite)}
-    last = max((at for at, line in enumerate(suite.ledger, 1) if _is_about(line, case_id)), default=0)
-    if case_id not in cases and last and suite.ledger[last - 1].after is None:
-        return [Value(case_id, "", MISSING, MISSING, last)]
-    return [value for value in _values(suite, case_id, _case_in(cases, case_id)) if value.now is not MISSING]
-
-
-def changes_since_ledger(suite: SuiteModel, case: str | None = None) -> list[Value]:
-    """What is another than the newest line of each case says: edits by hand, or a command that was killed half-way.
-
-    Of a line that keeps digests alone no more is known than that something changed: the path is `expected`.
-    """
-    states = {line.case: line.after for line in suite.ledger if line.case and _is_about(line, case or line.case)}
-    cases = {item.id: item for item in every_case(suite) if item.id in states}
-    results = []
-    for name, state in states.items():
-        if _state(suite, cases.get(name)) != state:
-            values = _values(suite, name, cases.get(name))
-            changed = [value for value in values if value.number is not None and not value.as_recorded]
-            results += changed or [Value(name, _EXPECTED, MISSING, _truth(cases.get(name)), None)]
-    return results
-
-
-def _is_about(line: LedgerLine, case_id: str) -> bool:
-    return (line.what, line.case) == (TRUTH, case_id)
-
-
-def _values(suite: SuiteModel, case_id: str, case: Case | None) -> list[Value]:
-    """All values that a case's truth has, or had by the ledger."""
-    state, now = _state(suite, case), dict(leaves(_truth(case), _EXPECTED))
-    recorded: dict[str, tuple[Any, int | None]] = {}
-    for number, line in enumerate(suite.ledger, 1):
-        if not _is_about(line, case_id):
-            continue
-        for path, sides in (line.change or {}).items():
-            for side in ("before", "after"):
-                value = sides.get(side, MISSING)
-                for inner, leaf in leaves(value if path else _truth(value), path or _EXPECTED):
-                    recorded[inner] = (leaf if side == "after" else MISSING), number
-        if line.change is None and line.after == state:
-            # An edit by hand that led here may have set whatever no other line did.
-            other = [path for path in now if not _equal(recorded.get(path, (MISSING, 0))[0], now[path])]
-            recorded |= {path: (now[path], number) for path in other}
-    results = []
-    for path in now | recorded:
-        was, set_by = recorded.get(path, (MISSING, None))
-        results.append(Value(case_id, path, was, now.get(path, MISSING), set_by))
-    return results
-
-
-def _case_in(cases: Mapping[str, Any], case_id: str) -> Any:
+def case_named(cases: Mapping[str, Any], case_id: str) -> Any:
+    """What is there under the id of a case; UsageError when nothing is."""
     if case_id not in cases:
         raise UsageError(f"there is no case {case_id!r}{meant(case_id, cases)}")
     return cases[case_id]
@@ -454,9 +380,10 @@ def _changes(old: Any, new: Any, keys: Collection[str], path: str = "") -> Itera
             before, after = old.get(key, MISSING), new.get(key, MISSING)
             both = dict.fromkeys([*before, *after]) if isinstance(before, dict) and isinstance(after, dict) else ()
             yield from _changes(before, after, both, inner)
-    elif not _equal(old, new):
+    elif not same_value(old, new):
         yield path, {side: value for side, value in (("before", old), ("after", new)) if value is not MISSING}
 
 
-def _equal(value: Any, other: Any) -> bool:
+def same_value(value: Any, other: Any) -> bool:
+    """Whether two values, or two MISSING ones, are spelled alike."""
     return value is other or (MISSING not in (value, other) and canonical(value) == canonical(other))

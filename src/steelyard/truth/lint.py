@@ -24,8 +24,9 @@ from steelyard.scoring.spelling import has_phrase, normalise
 from steelyard.scoring.text import Choice, Contains, Exact
 from steelyard.store.base import Store
 from steelyard.store.case_rows import case_row
-from steelyard.suite.case import Case, split_path
+from steelyard.suite.case import Case
 from steelyard.suite.models import SuiteModel
+from steelyard.suite.paths import split_path
 from steelyard.suite.yaml import shown
 from steelyard.truth.suggestions import chosen_runs
 from steelyard.user_code import is_own

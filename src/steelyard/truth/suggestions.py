@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
 from math import isnan, nan
-from typing import Any, Literal
+from typing import Any
 
 from steelyard.engine.other_suite import OtherBalance, reading_of
 from steelyard.engine.rescore import same_question
 from steelyard.errors import UsageError
-from steelyard.frozen import frozen, values_of
-from steelyard.loading.load import PENDING_SUFFIX, load_suite
+from steelyard.frozen import frozen
+from steelyard.loading.load import PENDING_SUFFIX
 from steelyard.records import RunHeader, RunState
 from steelyard.scoring.aliases import Alternatives
 from steelyard.scoring.base import Reading, Scorer
@@ -28,15 +28,13 @@ from steelyard.scoring.unknown import says_unknown
 from steelyard.store.base import Store
 from steelyard.store.headers import origin
 from steelyard.store.people import ANSWER, LabelRecord
-from steelyard.suite.case import MISSING, Case, compile_path, digest, put, split_path
-from steelyard.suite.case_files import cannot_edit
-from steelyard.suite.cases import every_case, pending_cases
-from steelyard.suite.ledger import SUGGESTION, LedgerLine, SuggestionDecision, append_lines, ledger_line
+from steelyard.suite.case import Case, digest
+from steelyard.suite.cases import pending_cases
 from steelyard.suite.models import Component, SuiteModel
+from steelyard.suite.paths import MISSING, compile_path, put, split_path
 from steelyard.suite.redaction import EMAIL, NAME, PHONE
 from steelyard.suite.truth import case_paths
-from steelyard.suite.yaml import meant
-from steelyard.truth.edits import Author, change_case, truth_state
+from steelyard.truth.edits import truth_state
 from steelyard.user_code import checked_call
 
 _SHARE = 2 / 3
@@ -132,7 +130,7 @@ class _Question:
         text = as_text(got).strip()
         if isinstance(self.scorer, Choice):
             return chosen(text, self.scorer.labels, inside=self.scorer.inside)
-        is_name = normalise(text) and len(text) <= _LONGEST and not says_unknown(text) and not _is_redacted(text)
+        is_name = normalise(text) and len(text) <= _LONGEST and not says_unknown(text) and not is_redacted(text)
         return text if is_name else None
 
     def stated(self, answer: Any) -> Any:
@@ -157,7 +155,8 @@ class _Question:
         return ways
 
 
-def _is_redacted(text: str) -> bool:
+def is_redacted(text: str) -> bool:
+    """Whether a text holds a mark of what was redacted, which is no truth."""
     return any(mark in text for mark in (EMAIL, PHONE, NAME))
 
 
@@ -341,58 +340,3 @@ def _rise(
         return round(total / len(balances), 10) if balances else None
 
     return rise
-
-
-# Decisions. A suggestion never becomes truth by itself.
-
-
-def decide(
-    place: str,
-    listed: Sequence[Suggestion],
-    name: str,
-    outcome: Literal["alternative", "correction", "rejected"],
-    author: Author,
-    values: Mapping[str, Any] | None = None,
-    unchanged: Collection[str] = (),
-) -> LedgerLine:
-    """Make an answer the truth or an alternative to it, or reject it, with a line in the ledger that says why.
-
-    `values` and `unchanged` are what else is edited with a correction, and what depends on it and stays: see
-    `change_case`.
-    """
-    matching = [item for item in listed if name and item.id.startswith(name)]
-    if len(matching) != 1:
-        several = f"{len(matching)} suggestions begin with {name!r}" if matching else f"there is no suggestion {name!r}"
-        where = "see `steelyard truth suggest --all`, and give the same --agree and --run here as there"
-        raise UsageError(f"{several}{meant(name, [item.id for item in listed])}; {where}")
-    (item,) = matching
-    about = values_of(item, "id", "component", "value") | {"runs": list(item.runs)}
-    decision = SuggestionDecision(outcome=outcome, points=item.points.get(outcome), **about)
-    if way := item.ways.get(outcome):
-        if _is_redacted(json.dumps(way)):
-            raise cannot_edit(f"the truth of {item.case} holds personal data, which the suite redacts")
-        about = {"of_case": way, "state": item.state, "decision": decision}
-        return change_case(place, item.case, values or {}, author, unchanged=unchanged, **about)
-    if outcome != "rejected":
-        why = f"the scorer of {item.component} knows one truth alone"
-        raise UsageError(f"{why}: accept it as a correction, or score it by alternatives with also")
-    edit = {"what": SUGGESTION, "case": item.case, "before": item.state, "after": item.state, "suggestion": decision}
-    line = ledger_line(by=author.by, reason=author.reason, **edit)
-    append_lines(load_suite(place).folder, [line])
-    return line
-
-
-def accepted(suite: SuiteModel) -> list[SuggestionDecision]:
-    """What was decided of suggestions that became truth and still are."""
-    lines = [line for line in suite.ledger if line.suggestion and line.change]
-    cases = {case.id: case for case in every_case(suite)} if lines else {}
-
-    def stands(path: str, after: Any, case: Case | None) -> bool:
-        now, then = (value if isinstance(value, list) else [value] for value in (compile_path(path)(case), after))
-        return all(item in now for item in then)
-
-    return [
-        line.suggestion
-        for line in lines
-        if all(stands(path, sides.get("after"), cases.get(line.case)) for path, sides in line.change.items())
-    ]

@@ -21,12 +21,14 @@ from steelyard.loading.load import load_suite
 from steelyard.report.format import counted, one_line
 from steelyard.results.find import file_reference, names_a_file
 from steelyard.store.sql import open_store
-from steelyard.suite.case import MISSING
 from steelyard.suite.ledger import LEDGER_FILE, NAMES, LedgerLine, kind_of, newest_first, worth
 from steelyard.suite.models import SuiteModel
+from steelyard.suite.paths import MISSING
 from steelyard.suite.yaml import shown
 from steelyard.truth import edits as truth
 from steelyard.truth import lint, suggestions
+from steelyard.truth.blame import blame, changes_since_ledger
+from steelyard.truth.decisions import accepted, decide
 from steelyard.truth.suite_changes import SuiteChanges, changes_since, newest_run
 from steelyard.truth.suite_changes import note as note_edits
 
@@ -107,9 +109,6 @@ _RUNS = (
 )
 
 
-# Edits.
-
-
 @_writing("add", "Add a CASE of this id to SUITE: --set input.text=... and expected.name=...", _CASE, _SET, _NEW_FIELD)
 def _add(suite: str, case_id: str, values: dict[str, Any], **options: Any) -> LedgerLine:
     return truth.change_case(suite, case_id, {"": {"id": case_id}, **values}, **options)
@@ -147,7 +146,7 @@ _writing(
 )
 def _diff(suite: str, case: str | None) -> CommandResult:
     rows, lines = [], []
-    for item in truth.changes_since_ledger(load_suite(suite), case):
+    for item in changes_since_ledger(load_suite(suite), case):
         sides = {"before": item.recorded, "after": item.now}
         sides = {side: value for side, value in sides.items() if value is not MISSING}
         rows.append(values_of(item, "case", "path") | sides)
@@ -159,7 +158,7 @@ def _diff(suite: str, case: str | None) -> CommandResult:
 @_command("blame", "Show who set each value of the truth of a CASE, when and why, or who retired it.", _CASE)
 def _blame(suite: str, case_id: str) -> CommandResult:
     loaded, rows, lines = load_suite(suite), [], []
-    for item in truth.blame(loaded, case_id):
+    for item in blame(loaded, case_id):
         line = loaded.ledger[item.number - 1] if item.number and item.as_recorded else None
         value = None if item.now is MISSING else item.now
         set_by = {"number": line and item.number, "line": line and line.as_data()}
@@ -172,14 +171,11 @@ def _blame(suite: str, case_id: str) -> CommandResult:
 @_command("log", "List the ledger of SUITE, newest first: who edited what, and why.")
 def _log(suite: str) -> CommandResult:
     loaded = load_suite(suite)
-    newest, message = newest_first(loaded.ledger), worth(suggestions.accepted(loaded))[1]
+    newest, message = newest_first(loaded.ledger), worth(accepted(loaded))[1]
     numbers = {id(line): number for number, line in enumerate(loaded.ledger, 1)}
     lines = [f"#{numbers[id(line)]}  {_message(line)}" for line in newest]
     nothing = f"there is no {LEDGER_FILE} yet: steelyard truth note {suite} --reason TEXT writes its first lines"
     return [line.as_data() for line in newest], [*lines, *([message] if message else [])] or [nothing], 0
-
-
-# Suggestions.
 
 
 @_command(
@@ -194,7 +190,7 @@ def _log(suite: str) -> CommandResult:
 def _suggest(suite: str, every: bool, **options: Any) -> CommandResult:
     loaded, results, n_runs = _suggested(suite, **options)
     results = [item for item in results if every or not item.decision]
-    data, message = worth(suggestions.accepted(loaded))
+    data, message = worth(accepted(loaded))
     lines = []
     for item in results:
         ways = ", ".join(f"as {way} {points:+.1f} points" for way, points in sorted(item.points.items()))
@@ -222,7 +218,7 @@ def _decide(
     unchanged: Sequence[str] = (),
     **options: Any,
 ) -> LedgerLine:
-    return suggestions.decide(suite, _suggested(suite, **options)[1], name, outcome, author, values, unchanged)
+    return decide(suite, _suggested(suite, **options)[1], name, outcome, author, values, unchanged)
 
 
 _writing(
@@ -272,9 +268,6 @@ def _lint(suite: str, store_url: str | None) -> CommandResult:
         lines.append(f"and {len(results) - _MOST_SHOWN:,} more: --json lists them")
     n = f"{counted(len(results), 'finding')} in {counted(loaded.survey.n, 'case')}"
     return list(map(asdict, results)), [*lines, f"{n}, {n_errors:,} of them errors"], int(n_errors > 0)
-
-
-# What was edited since a run.
 
 
 @_command(

@@ -21,7 +21,7 @@ from steelyard.report.render.html import to_html
 from steelyard.report.run import document
 from steelyard.store.base import Store
 from steelyard.suite.case import digest
-from steelyard.web.changes import compared
+from steelyard.web.change_figures import compared
 
 _MARK = "bundle.json"
 """Says that a folder is a bundle, so that it may be written anew."""

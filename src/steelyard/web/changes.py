@@ -1,66 +1,37 @@
-"""What changed between two runs, and the pairs behind it."""
+"""The pages of what changed between two runs, and of the pairs behind it."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from markupsafe import Markup
 from pydantic import Field
 
-from steelyard.comparing import report as blocks
 from steelyard.comparing import sentences
-from steelyard.comparing.attribution import attribute_stored, with_attribution
-from steelyard.comparing.compare import compare
-from steelyard.comparing.model import Comparison
 from steelyard.frozen import frozen
-from steelyard.pairing.cases import CommonCases, common_cases
 from steelyard.pairing.model import PairLine, Why
-from steelyard.pairing.pairs import Lists, PairKind, PairOrder, pair
-from steelyard.pairing.runs import ComparedRun, read_run
+from steelyard.pairing.pairs import PairKind, PairOrder
 from steelyard.records import Finding, RunHeader, Sample
-from steelyard.report import document as doc
 from steelyard.report import format as fmt
-from steelyard.report.samples import why_wrong
+from steelyard.report.sample_detail import why_wrong
 from steelyard.report.wording import scale_of, status_of
 from steelyard.stats.paired import NO_CHANGE
-from steelyard.store.base import Store
 from steelyard.store.excerpt import Excerpt
 from steelyard.store.sql import SqlStore
+from steelyard.web.change_figures import MOST_LISTED, change_figures
 from steelyard.web.differences import LONGEST, WIDE, Part, ShownLength, differences
-from steelyard.web.render import PageWriter
 from steelyard.web.run import state_of
-from steelyard.web.site import (
-    NotThere,
-    Query,
-    Resource,
-    Visit,
-    address_in_its_run,
-    change_address,
-    number_in,
-    sample_address,
-    with_query,
-)
+from steelyard.web.site import NotThere, Query, Resource, Visit, change_address, number_in, sample_address, with_query
 
-MOST_LISTED = 2_000
-"""Pairs of each kind that are listed, the largest moves first; the count is of all."""
 _A_PAGE = 20
 _FIRST = 5
 """Pairs that the page of the comparison shows itself."""
 _SHORT = ShownLength(most=300, context=120)
 _LONGEST_TEXT = 6_000
 _MOST_FINDINGS = 50
-_LARGEST = {"answer": 20_000, "figures": 45_000}
-"""Bytes on a page."""
-_ROWS = (200, 100, 50, 25, 12, 6, 3)
 _LONGEST_VALUE = 200
-_NOT_SPLIT = (
-    "This page scores nothing again and calls nobody. In a terminal, `steelyard compare {} {}` scores A's recorded"
-    " answers by B's suite, where that can tell the causes apart."
-)
 
 
 class PairQuery(Query):
@@ -75,71 +46,6 @@ class PairsQuery(PairQuery):
 
     after: int = Field(0, ge=0, le=1_000_000_000)
     """Pairs after this one alone, by number."""
-
-
-# Computed in the process for figures.
-
-
-def change_figures(store: SqlStore, before: str, after: str) -> dict[str, Any]:
-    """The comparison as a page and as data, and the pairs in their order."""
-    return store.one_view(lambda: _change_figures(store, before, after))
-
-
-def compared(store: Store, before: str, after: str) -> tuple[ComparedRun, ComparedRun, CommonCases, Comparison]:
-    """Two runs, their common cases, and the comparison with what stored samples say of its causes."""
-    a, b = read_run(store, before), read_run(store, after)
-    cases = common_cases(a, b)
-    return a, b, cases, with_attribution(compare(a, b, cases=cases), attribute_stored(a, b, cases))
-
-
-def _change_figures(store: SqlStore, before: str, after: str) -> dict[str, Any]:
-    a, b, cases, comparison = compared(store, before, after)
-    order = Lists(a, b, cases, pair(a, b, cases)).in_order(MOST_LISTED)
-    top, figures = blocks.pages(comparison)
-    return {
-        "comparison": blocks.data(comparison),
-        "title": sentences.title(comparison),
-        "context": list(top.context),
-        "footer": list(top.footer),
-        "answer": _fitting(top, b.header, _LARGEST["answer"]),
-        "figures": _fitting(figures, b.header, _LARGEST["figures"]),
-        "note": _NOT_SPLIT.format(before, after) if _may_be_split(comparison) else "",
-        "by_pass": comparison.pairs.by_pass,
-        "order": replace(order, first=_places(store, a, order.first), second=_places(store, b, order.second)),
-    }
-
-
-def _fitting(document: doc.Document, header: RunHeader, largest: int) -> Markup:
-    """The blocks as HTML, with as many rows of each table as a page has room for."""
-    for most in _ROWS:
-        cut = doc.Document(document.title, [_cut(block, most) for block in document.blocks])
-        page = PageWriter(cut, header, address_in_its_run).content()
-        if len(page.encode()) <= largest:
-            break
-    return page
-
-
-def _cut(block: doc.Block, most: int) -> doc.Block:
-    if isinstance(block, doc.Section | doc.Fold):
-        return replace(block, blocks=[_cut(item, most) for item in block.blocks])
-    if not isinstance(block, doc.Table):
-        return block
-    return replace(block, rows=block.rows[:most], total=max(block.total or 0, len(block.rows)))
-
-
-def _may_be_split(comparison: Comparison) -> bool:
-    """Whether scoring A's answers again may say more than what is stored."""
-    attribution = comparison.attribution
-    return bool(comparison.signatures.confounds or (attribution is not None and attribution.joined))
-
-
-def _places(store: SqlStore, run: ComparedRun, rows: np.ndarray) -> np.ndarray:
-    """Rows of a run's columns as places in its plan."""
-    positions = store.positions(run.header.id, run.columns.n)
-    return np.where(rows < 0, -1, positions[rows]) if len(positions) else rows
-
-
-# The pages.
 
 
 @frozen

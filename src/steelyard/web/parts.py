@@ -14,7 +14,8 @@ from pydantic import Field
 
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
-from steelyard.report.charts.base import Chart, can_draw, to_svg
+from steelyard.report.charts.base import Chart
+from steelyard.report.charts.drawing import can_draw, to_svg
 from steelyard.report.render.html import BlockWriter, tag
 from steelyard.store.sql import SqlStore
 from steelyard.web.site import File, NotThere, Query, Visit

@@ -3,36 +3,32 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
-from itertools import pairwise
 from typing import Any
 
 from markupsafe import Markup
 
-from steelyard.records import Finding, RunHeader
+from steelyard.records import RunHeader
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
-from steelyard.report.build import shown_sample
 from steelyard.report.model import SampleDetail
 from steelyard.report.pictures import Palette, drawings, load_pictures
-from steelyard.report.render.html import tag
 from steelyard.report.samples import WHOLE_RESPONSE, SampleReader, checks_table
+from steelyard.report.shown_sample import shown_sample
 from steelyard.store.excerpt import Excerpt
-from steelyard.suite.case import Case
 from steelyard.targets.stored_request import request_again
 from steelyard.web import render
 from steelyard.web.differences import LONGEST, Part, differences
 from steelyard.web.samples import ListQuery, list_address, order_in, selection_in
 from steelyard.web.site import File, NotThere, Resource, Visit, number_in, sample_address, samples_address
+from steelyard.web.spans import LONGEST_INPUT, highlighted
 
 MOST = 20_000
 """Characters of an answer that a page shows at first; `more` shows more of them."""
 _MOST_MORE = 5_000_000
-_LONGEST_INPUT = 20_000
 _MOST_REPEATS = 50
 _MOST_RUNS = 12
-_MOST_SPANS = 500
 _LONG_FIELD = 80
 """Characters of a field whose differences are marked."""
 
@@ -66,11 +62,11 @@ def show_sample(visit: Visit) -> Mapping[str, Any]:
         "_name": block.name,
         "_why": block.why,
         "_pictures": pictures,
-        "_input": _highlighted(case, sample.findings),
+        "_input": highlighted(case, sample.findings),
         "_blocks": render.blocks(doc.Document("", [*_scoring(block.blocks), checks_table(sample.checks)])),
         "_differences": _differences(visit, header, shown),
         "_laid_out": fmt.laid_out,
-        "_limit": _LONGEST_INPUT,
+        "_limit": LONGEST_INPUT,
         "_list": list_address(samples_address(header.id), visit.query),
         "_at": lambda position, **more: list_address(sample_address(header.id, position), visit.query, **more),
     }
@@ -101,9 +97,6 @@ def _scoring(blocks: Iterable[doc.Block]) -> list[doc.Block]:
     return shown
 
 
-# Expected beside got, word by word or field by field.
-
-
 def _differences(visit: Visit, header: RunHeader, shown: Excerpt) -> list[Part]:
     """A text that was expected and the one that came, in parts; none where either is no text."""
     expected, answer = shown.case.expected, shown.sample.call_result.text
@@ -131,71 +124,8 @@ def _only_text(expected: Any) -> Iterator[str]:
         yield from (value for value in expected.values() if isinstance(value, str))
 
 
-# The text of a case with the spans of its truth and of the findings in it.
-
-
-def _highlighted(case: Case, findings: Sequence[Finding]) -> Markup | None:
-    """The text of the case's input with its spans marked, by role and error; None when there are none."""
-    text = next((value for value in _texts(case.input)), None)
-    if text is None or len(text) > _LONGEST_INPUT:
-        return None
-    spans = [
-        (finding.span[0], finding.span[1], "error", f"{finding.code} {_role(finding.expected, finding.got)}".strip())
-        for finding in findings
-        if finding.span is not None
-    ]
-    wrong = {(start, end) for start, end, _, _ in spans}
-    spans += [(start, end, "right", role) for start, end, role in _gold(case.expected) if (start, end) not in wrong]
-    spans = sorted({span for span in spans if 0 <= span[0] < span[1] <= len(text)})[:_MOST_SPANS]
-    return _marked(text, spans) if spans else None
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        yield from (item for item in value.values() if isinstance(item, str))
-
-
-def _gold(expected: Any) -> Iterator[tuple[int, int, str]]:
-    """Spans of a truth: anything with a whole `start` and `end`."""
-    if isinstance(expected, Mapping):
-        start, end = expected.get("start"), expected.get("end")
-        if isinstance(start, int) and isinstance(end, int):
-            yield start, end, _role(expected, None)
-        else:
-            for item in expected.values():
-                yield from _gold(item)
-    elif isinstance(expected, list | tuple):
-        for item in expected[:_MOST_SPANS]:
-            yield from _gold(item)
-
-
-def _role(*values: Any) -> str:
-    return next((str(item["role"]) for item in values if isinstance(item, Mapping) and item.get("role")), "")
-
-
-def _marked(text: str, spans: Sequence[tuple[int, int, str, str]]) -> Markup:
-    """The text in pieces between all ends of spans; a piece inside of several has the look of an error first."""
-    ends = sorted({0, len(text), *(end for span in spans for end in span[:2])})
-    parts: list[object] = []
-    for start, end in pairwise(ends):
-        over = [span for span in spans if span[0] <= start and end <= span[1]]
-        piece = text[start:end]
-        if not over:
-            parts.append(piece)
-            continue
-        kind = "error" if any(span[2] == "error" for span in over) else "right"
-        names = list(dict.fromkeys(span[3] for span in over if span[3]))
-        label = [tag("sup", ", ".join(names))] if names and any(span[0] == start for span in over) else []
-        parts.append(tag("mark", piece, *label, cls=f"span {kind}", title="; ".join(names) or kind))
-    return tag("p", *parts, cls="spans any")
-
-
-# The same case in other runs.
-
-
 def _elsewhere(visit: Visit, header: RunHeader, case_id: str) -> Iterator[dict[str, Any]]:
+    """The same case in other runs of the suite."""
     for other in visit.store.listing.page(header.suite_name, limit=_MOST_RUNS + 1):
         if other.id == header.id:
             continue
@@ -206,9 +136,6 @@ def _elsewhere(visit: Visit, header: RunHeader, case_id: str) -> Iterator[dict[s
                 **asdict(item),
                 "_address": sample_address(other.id, item.position),
             }
-
-
-# Pictures.
 
 
 def _pictures(header: RunHeader, detail: SampleDetail, position: int) -> Markup:

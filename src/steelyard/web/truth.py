@@ -12,8 +12,9 @@ from steelyard.loading.load import suite_of_run
 from steelyard.people.experts import contested_in
 from steelyard.report.render.json import picked
 from steelyard.suite.ledger import NAMES, kind_of, newest_first
+from steelyard.truth.decisions import decide
 from steelyard.truth.edits import Author, assigned
-from steelyard.truth.suggestions import chosen_runs, decide, suggestions
+from steelyard.truth.suggestions import chosen_runs, suggestions
 from steelyard.web.desk import NamedBody, person_of, run_job
 from steelyard.web.site import Action, Query, Resource, Role, Visit
 

@@ -13,9 +13,10 @@ from steelyard.errors import UsageError
 from steelyard.records import Sample
 from steelyard.scoring.extract import extract_json
 from steelyard.store.base import JudgedSample
-from steelyard.suite.case import MISSING, Case, compile_path
+from steelyard.suite.case import Case
 from steelyard.suite.judge import JudgeModel
 from steelyard.suite.labels import labels_of
+from steelyard.suite.paths import MISSING, compile_path
 
 SampleKey = tuple[str, str, int]
 """Case, variant and repeat of a sample."""

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from steelyard.analysis.model import Rebuttal
 from steelyard.frozen import frozen
 from steelyard.records import Judgement, Mode, Vote
-from steelyard.suite.case import split_path
 from steelyard.suite.judge import REBUTTED
 from steelyard.suite.labels import Label
 from steelyard.suite.models import SuiteModel
+from steelyard.suite.paths import split_path
 
 Labels = Mapping[str, Label | bool]
 """What a careful reviewer says of one case, by dimension and flag; see `suite.labels.labels_of`."""

@@ -1,4 +1,4 @@
-"""Charts of a run as Vega-Lite specifications; imports what `report` may."""
+"""All charts that a run's figures give, as Vega-Lite specifications; imports what `report` may."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from steelyard.analysis.stability import CellStability
 from steelyard.records import RunHeader
 from steelyard.report.charts.base import Chart
 from steelyard.report.charts.counts import counts, pass_fail
-from steelyard.report.charts.latency import latency_by_case, latency_histogram, stability
+from steelyard.report.charts.latency import latency_by_case, latency_histogram
 from steelyard.report.charts.scores import score_charts
+from steelyard.report.charts.stability import stability
 from steelyard.report.charts.stated import stated_latency, stated_stability, with_stated_values
 from steelyard.stats.intervals import Estimate
 from steelyard.suite.models import UncalledCase
-
-# All charts that a run's figures give.
 
 CHARTS = (
     "pass_fail",

@@ -1,17 +1,13 @@
-"""What charts share, and their PNG and SVG."""
+"""What charts share: colours, axes, the names of rows, layers and grids."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from types import ModuleType
 from typing import Any, Final, Protocol
 
-from steelyard.errors import MissingExtra, UsageError
 from steelyard.frozen import frozen
 from steelyard.report.format import one_line
 from steelyard.suite.case import cell_name
-from steelyard.suite.files import write_bytes
 
 _MIME: Final = "application/vnd.vegalite.v5+json"
 SCHEMA: Final = "https://vega.github.io/schema/vega-lite/v5.json"
@@ -80,6 +76,8 @@ class Chart:
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         """The picture for a notebook; where nothing can draw it, the data, which some notebooks draw themselves."""
+        from steelyard.report.charts.drawing import can_draw, to_svg
+
         drawn = {"image/svg+xml": to_svg(self)} if can_draw() else {_MIME: self.spec}
         return {"text/plain": f"{self.title}: {self.about}", **drawn}
 
@@ -228,65 +226,3 @@ def grid(
         encoding={"y": rows_axis(rows), "x": columns_axis([*columns])},
         layer=[*layers, message],
     )
-
-
-# Charts as pictures, by the library of the field; it is an extra, since it weighs 84 MB.
-
-_VERSION = "5.20"
-_SHARPNESS = 2.0
-"""Pixels of the picture to one of the chart: readable on the screens of today."""
-
-
-def to_png(chart: Chart) -> bytes:
-    """The chart as a PNG picture."""
-    picture: bytes = _library().vegalite_to_png(chart.spec, vl_version=_VERSION, scale=_SHARPNESS)
-    return picture
-
-
-def to_svg(chart: Chart) -> str:
-    """The chart as an SVG element."""
-    drawing: str = _library().vegalite_to_svg(chart.spec, vl_version=_VERSION)
-    return drawing
-
-
-def can_draw() -> bool:
-    """Whether the extra that draws is installed."""
-    try:
-        _library()
-    except MissingExtra:
-        return False
-    return True
-
-
-def write_charts(
-    charts: Sequence[Chart], folder: Path, names: Mapping[str, str] | None = None, stale: Sequence[str] = ()
-) -> list[Path]:
-    """Write every chart as NAME.png into the folder, which is made if need be; `names` calls some by another name.
-
-    All are drawn before the first is written. Of the charts named in `stale` those that are not drawn now are removed:
-    what another run left there is none of this one. UsageError when it cannot be written there.
-    """
-    called = {
-        name: folder / f"{(names or {}).get(name, name)}.png" for name in (*stale, *(item.name for item in charts))
-    }
-    drawn = [(called[chart.name], to_png(chart)) for chart in charts]
-    try:
-        for name in {*stale} - {chart.name for chart in charts}:
-            called[name].unlink(missing_ok=True)
-        if not drawn:
-            return []
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"cannot make the folder {folder}: {error.strerror}") from error
-    for path, picture in drawn:
-        write_bytes(path, picture)
-    return [path for path, _ in drawn]
-
-
-def _library() -> ModuleType:
-    try:
-        import vl_convert
-    except ImportError:
-        raise MissingExtra("drawing charts", "charts") from None
-    module: ModuleType = vl_convert
-    return module

@@ -14,7 +14,8 @@ from xml.etree import ElementTree
 from markupsafe import Markup, escape
 
 from steelyard.report import document as doc
-from steelyard.report.charts.base import Chart, can_draw, to_svg
+from steelyard.report.charts.base import Chart
+from steelyard.report.charts.drawing import can_draw, to_svg
 from steelyard.report.format import counted, one_line, shortened, visible
 from steelyard.report.render.page_size import (
     FEW_FINDINGS,

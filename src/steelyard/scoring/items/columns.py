@@ -7,7 +7,7 @@ from math import isfinite
 from typing import Any, Final, NamedTuple
 
 from steelyard.scoring.items.boxes import Corners, raw_box
-from steelyard.suite.case import EVERY, MISSING, Getter, compile_path, split_path
+from steelyard.suite.paths import EVERY, MISSING, Getter, compile_path, split_path
 
 Column = Callable[[Sequence[Any]], list[Any]]
 """From elements to a value of each; None where there is none."""

@@ -24,7 +24,7 @@ from steelyard.scoring.items.columns import (
     written,
 )
 from steelyard.scoring.items.places import Items, LayoutPlan, read_places
-from steelyard.suite.case import EVERY, MISSING, compile_path, split_path
+from steelyard.suite.paths import EVERY, MISSING, compile_path, split_path
 
 Paths = str | tuple[str, ...] | None
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from steelyard.frozen import frozen, slotted
 from steelyard.records import Box
 from steelyard.scoring.items.columns import TEXTS, Column, ItemPlace, Usual, all_written, written
-from steelyard.suite.case import Getter
+from steelyard.suite.paths import Getter
 
 _BARE: Final = frozenset((str, int, float))
 """What an item may be that is its own text."""

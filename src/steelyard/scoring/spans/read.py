@@ -14,7 +14,7 @@ from steelyard.records import Span
 from steelyard.scoring.building import build_answer
 from steelyard.scoring.spans.offsets import OffsetError, OffsetUnit, TextOffsets
 from steelyard.scoring.spans.sections import section_at
-from steelyard.suite.case import EVERY, MISSING, Getter, compile_path, split_path
+from steelyard.suite.paths import EVERY, MISSING, Getter, compile_path, split_path
 
 _LONGEST_QUOTE = 60
 _PARTS = ("text", "start", "end", "role", "confidence")
