@@ -8,9 +8,14 @@ from dataclasses import field, fields
 import numpy as np
 
 from steelyard.frozen import frozen
-from steelyard.stats.arrays import LEAST_CLAIMS, TAILS, Array, blocks, draws, summed
+from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import ANYWHERE, SHARES, Estimate, bounded, clustered_share, settled, share_spreads
+from steelyard.stats.resampling import TAILS, blocks, draws, summed
 from steelyard.wording import percent
+
+LEAST_CLAIMS = 10
+"""Fewer claims give no recommendation and no widest gap: at 10 the 95 % interval of a rate of one half already spans
+more than half of the scale (23.7 to 76.3 %), and with fewer it says nothing."""
 
 # What confidences are worth: the figures of claims that came with one. `n` is always a number of claims.
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from steelyard.analysis.calibration import (
+    LEAST_CLAIMS,
     SIDES,
     BucketFigure,
     Claims,
@@ -26,8 +27,9 @@ from steelyard.metrics.kinds import Aggregate
 from steelyard.metrics.registry import Better, Contributions, Level, Metric, Names, register, same_but
 from steelyard.metrics.run_data import RunData
 from steelyard.metrics.table import Table
-from steelyard.stats.arrays import LEAST_CLAIMS, RESAMPLES, SEED, Array, tally
+from steelyard.stats.arrays import Array, tally
 from steelyard.stats.intervals import SHARES, Estimate, Spread, clustered_mean, settled
+from steelyard.stats.resampling import RESAMPLES, SEED
 from steelyard.store.base import ClaimColumns
 from steelyard.suite.case import NONE
 from steelyard.suite.models import ConfidenceRules, SuiteModel

@@ -22,7 +22,7 @@ from steelyard.frozen import frozen
 from steelyard.scoring.building import build_answer
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.scoring.unknown import truth_parts
-from steelyard.stats.arrays import incomplete_beta
+from steelyard.stats.distributions import incomplete_beta
 from steelyard.suite.case import Case
 from steelyard.suite.models import SuiteModel
 

@@ -22,8 +22,8 @@ from steelyard.metrics.expressions import EVERY, Expression, Gate, RepeatsRule, 
 from steelyard.metrics.registry import READABLE
 from steelyard.records import CallResult, Outcome, RunHeader, Signature, TargetFacts, Verdict
 from steelyard.scoring.evaluate import Evaluated, placed
+from steelyard.stats.bounded_mean import BoundedMean
 from steelyard.stats.paired import SIGNIFICANT, least_p
-from steelyard.stats.sequential import BoundedMean
 from steelyard.store.sql import open_store
 from steelyard.suite.case import NONE, Case
 from steelyard.suite.models import Criterion, SuiteModel

@@ -8,7 +8,7 @@ from steelyard.comparing.model import Comparison
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.document import Column, Table
-from steelyard.stats.arrays import SEED
+from steelyard.stats.resampling import SEED
 from steelyard.wording import HEADLINE_METRICS, signed_points
 
 WHY = "Why"

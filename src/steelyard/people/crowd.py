@@ -24,9 +24,10 @@ from typing import Any
 import numpy as np
 
 from steelyard.frozen import frozen
-from steelyard.stats.arrays import SEED, TAILS, Array
+from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import SHARES, Estimate, Z, bounded, wilson
 from steelyard.stats.paired import paired_mean
+from steelyard.stats.resampling import SEED, TAILS
 
 MAJORITY, ONE_COIN, MACE, DAWID_SKENE = "majority", "one-coin", "MACE", "Dawid-Skene"
 METHODS = (MAJORITY, ONE_COIN, MACE, DAWID_SKENE)
