@@ -18,10 +18,10 @@ from steelyard.analysis.patterns import find_patterns
 from steelyard.analysis.repeats import check_details, failing_cells
 from steelyard.failures import causes_of, failure_reason
 from steelyard.loading.own_metrics import load_metrics
-from steelyard.metrics.figures import run_figures
-from steelyard.metrics.own import with_values
+from steelyard.metrics.own_values import with_values
 from steelyard.metrics.registry import OF_JUDGE
 from steelyard.metrics.run_data import RunData
+from steelyard.metrics.run_figures import run_figures
 from steelyard.metrics.stability import Placed
 from steelyard.metrics.table import Table, clusters_in_words
 from steelyard.records import RunHeader

@@ -3,6 +3,8 @@
 A kind is an object: what it makes of groups of rows, of pairs of two runs, and what it says of its interval. One of a
 new kind is a subclass of `Aggregate` that says what it makes of plain values (`of`); it then has figures without
 intervals, and differences without a test, until it says more.
+
+numpy and statistics are imported where they are used: they are not needed where metrics are only named.
 """
 
 # ruff: noqa: ARG002
@@ -21,8 +23,6 @@ if TYPE_CHECKING:
     from steelyard.stats.groups import Groups
     from steelyard.stats.intervals import Estimate, Scale
     from steelyard.stats.paired import Paired
-
-# numpy and statistics are imported where they are used: they are not needed where metrics are only named.
 
 NO_INTERVAL = "none: a count, a sum, an extreme or a mean without ends has no interval"
 _CLUSTERED = "samples of one case count as one cluster"

@@ -273,7 +273,7 @@ class Metric:
 _FOR_GATES = ("steelyard.metrics.samples", "steelyard.metrics.cells", "steelyard.metrics.stability")
 """The modules that register what gates can name: few, since reading a suite loads them."""
 _REPORTED_ONLY: tuple[str, ...] = (
-    *("steelyard.metrics.outcomes", "steelyard.metrics.labels"),
+    *(f"steelyard.metrics.{name}" for name in ("outcomes", "reused", "labels")),
     *(f"steelyard.analysis.{name}" for name in ("fixes", "findings", "patterns", "modes", "listed")),
     *(f"steelyard.analysis.{name}" for name in ("repeats", "stability", "latency", "variants")),
 )

@@ -50,7 +50,7 @@ from steelyard.frozen import frozen, values_of
 from steelyard.loading.chosen_judge import models_of, refuse_self_judged
 from steelyard.loading.load import strict as with_strict_rules
 from steelyard.loading.own_metrics import load_metrics
-from steelyard.metrics.own import with_values
+from steelyard.metrics.own_values import with_values
 from steelyard.metrics.run_data import RunData
 from steelyard.records import Mode, RunHeader, RunState, Signature, TargetFacts
 from steelyard.redact import redacted_output

@@ -24,8 +24,9 @@ from steelyard.analysis.judge.model import (
 )
 from steelyard.analysis.judge.votes import Range, Votes, votes_in
 from steelyard.analysis.model import JudgeDetails, UsualScore
-from steelyard.metrics.figures import Slice, row_figures_of
+from steelyard.metrics.figures import Slice
 from steelyard.metrics.run_data import CorrectedRate, RunData
+from steelyard.metrics.run_figures import row_figures_of
 from steelyard.records import Mode
 from steelyard.stats.agreement import FEWEST, confusion, weighted_kappa
 from steelyard.stats.arrays import Array
