@@ -7,21 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from steelyard.analysis.calibration import (
-    LEAST_CLAIMS,
-    SIDES,
-    BucketFigure,
-    Claims,
-    ConfidenceFigures,
-    ReliabilityBin,
-    Split,
-    best,
-    bin_of,
-    calibrate,
-    raised,
-    shares_by,
-    side_of,
-)
+from steelyard.analysis.calibration import LEAST_CLAIMS, BucketFigure, ReliabilityBin, bin_of, calibrate, shares_by
+from steelyard.analysis.confidence_model import Claims, ConfidenceFigures
+from steelyard.analysis.confidence_thresholds import SIDES, Split, best, raised, side_of
 from steelyard.frozen import frozen
 from steelyard.metrics.kinds import Aggregate
 from steelyard.metrics.registry import Better, Contributions, Level, Metric, Names, register, same_but

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.analysis.model import Summary
-from steelyard.analysis.summary import summarise_stored
+from steelyard.analysis.summary_from_store import summarise_stored
 from steelyard.auditing.probes import ANSWERED, CONSTANT, NULL, PARTLY, TRUTH, Probe
 from steelyard.decide.gates import GateResult, Scope, evaluate, evaluate_criteria, named, needed_repeats
 from steelyard.engine.sample import Evaluation

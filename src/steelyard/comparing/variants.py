@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.analysis.summary import columns_at, listed_at
+from steelyard.analysis.columns_at import columns_at, listed_at
 from steelyard.errors import UsageError
 from steelyard.metrics.own_values import with_values
 from steelyard.pairing.runs import ComparedRun

@@ -7,7 +7,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from steelyard.analysis.calibration import SIDES, Bucket, ConfidenceTexts
+from steelyard.analysis.confidence_model import Bucket, ConfidenceTexts
+from steelyard.analysis.confidence_thresholds import SIDES
 from steelyard.frozen import frozen
 from steelyard.metrics.figures import Slice
 from steelyard.report import document as doc

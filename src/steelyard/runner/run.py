@@ -13,10 +13,10 @@ from itertools import islice, product
 from typing import TYPE_CHECKING, Any
 
 from steelyard import __version__, plugins
+from steelyard.analysis.cell_metrics import MOST_CELLS
 from steelyard.analysis.model import Summary
-from steelyard.analysis.repeats import MOST_CELLS
 from steelyard.analysis.stored import stored_form
-from steelyard.analysis.summary import summarise_stored
+from steelyard.analysis.summary_from_store import summarise_stored
 from steelyard.decide.baselines import Reference, held_against, runs_held_against, stored
 from steelyard.decide.gates import Decision
 from steelyard.decide.judge_limits import broken_judge_limits, judge_doubts
