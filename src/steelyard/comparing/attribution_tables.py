@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from steelyard.comparing.attribution_model import Attribution, How, Portion, name_of
+from steelyard.comparing.attribution_model import Attribution, How, Portion
+from steelyard.comparing.attribution_sentences import name_of
 from steelyard.comparing.ledger_reasons import reason_in_words
 from steelyard.comparing.model import Comparison
 from steelyard.report import document as doc

@@ -13,7 +13,8 @@ from pydantic import Field
 
 from steelyard.comparing import report as blocks
 from steelyard.comparing import sentences
-from steelyard.comparing.attribution import attribute_stored, with_attribution
+from steelyard.comparing.attributed_verdict import with_attribution
+from steelyard.comparing.attribution import attribute_stored
 from steelyard.comparing.compare import compare
 from steelyard.comparing.model import Comparison
 from steelyard.frozen import frozen
