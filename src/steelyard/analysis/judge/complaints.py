@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from steelyard.analysis.judge.model import (
-    LABELS_FOR_INFLATION,
-    JudgeHealth,
-)
+from steelyard.analysis.judge.model import LABELS_FOR_INFLATION, JudgeHealth
 from steelyard.records import Mode
 from steelyard.stats.intervals import Estimate
 

@@ -8,12 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from steelyard.frozen import frozen
-from steelyard.stats.agreement import (
-    AlternativeTest,
-    alternative_test,
-    krippendorff_alpha,
-    weighted_kappa,
-)
+from steelyard.stats.agreement import AlternativeTest, alternative_test, krippendorff_alpha, weighted_kappa
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Estimate
 
