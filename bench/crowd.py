@@ -12,12 +12,14 @@ import time
 
 import numpy as np
 
-from steelyard.people.crowd import METHODS, Labels, aggregate, choose, people_quality
+from steelyard.people.crowd import METHODS, CrowdLabels, aggregate
+from steelyard.people.method_choice import choose
+from steelyard.people.person_quality import people_quality
 
 _AN_ITEM, _CLASSES, _A_PERSON = 10, 4, 500
 
 
-def made(n: int, seed: int = 1) -> tuple[Labels, np.ndarray]:
+def made(n: int, seed: int = 1) -> tuple[CrowdLabels, np.ndarray]:
     random = np.random.default_rng(seed)
     items, persons = n // _AN_ITEM, max(20, n // _A_PERSON)
     truth = random.choice(_CLASSES, items, p=[0.5, 0.25, 0.15, 0.1])
@@ -25,7 +27,7 @@ def made(n: int, seed: int = 1) -> tuple[Labels, np.ndarray]:
     item, person = np.repeat(np.arange(items), _AN_ITEM), random.integers(0, persons, items * _AN_ITEM)
     wrong = (truth[item] + random.integers(1, _CLASSES, len(item))) % _CLASSES
     value = np.where(random.random(len(item)) < accuracy[person], truth[item], wrong)
-    return Labels.of(item, person, value), truth
+    return CrowdLabels.of(item, person, value), truth
 
 
 def main(n: int) -> None:

@@ -122,7 +122,7 @@ def decide(folder: Path) -> dict[str, Any]:
     """What it takes to compare two runs, to say why the number moved, to hold gates against B, and to print it all."""
     from rich.console import Console
 
-    from steelyard.analysis.summary import summarise_stored
+    from steelyard.analysis.summary_from_store import summarise_stored
     from steelyard.comparing.operations import traced
     from steelyard.comparing.report import document
     from steelyard.decide.verdict import decide as decided

@@ -129,7 +129,7 @@ def _unguarded(store: Any, session: Any) -> None:
 def _ended(store: Any, header: Any) -> tuple[Any, Any]:
     """The header of the run as it ends, and its summary as it is stored."""
     from steelyard.analysis.stored import stored_form
-    from steelyard.analysis.summary import summarise_stored
+    from steelyard.analysis.summary_from_store import summarise_stored
     from steelyard.decide.verdict import decide
     from steelyard.records import RunState
 

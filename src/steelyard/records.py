@@ -1,4 +1,5 @@
-"""The nouns that every room speaks: what was asked, what came back, what it scored.
+"""The nouns that every room speaks: of a sample what was asked, what came back and what it scored; of a run, beside its
+samples, what was asked for and how it went.
 
 Light frozen objects for the hot path; no behaviour beyond turning into plain data.
 """
@@ -372,9 +373,6 @@ class Sample:
     def key(self) -> tuple[str, str, int]:
         """What identifies a sample inside its run."""
         return (self.case_id, self.variant, self.repeat)
-
-
-# What is to be known of a run beside its samples: what was asked for, and how it went.
 
 
 @frozen

@@ -302,7 +302,7 @@ class TestCells:
         assert (check.values, check.low, check.high) == ((5.0,), None, 9.0)
 
     def test_only_some_cells_are_kept_and_all_are_counted(self, monkeypatch):
-        monkeypatch.setattr("steelyard.analysis.repeats.MOST_CELLS", 2)
+        monkeypatch.setattr("steelyard.analysis.cell_metrics.MOST_CELLS", 2)
         found = summed_up(*(cell(f"c{i}", x="p") for i in range(5)))
         assert [each.case_id for each in found.checks.cells] == ["c0", "c1"]
         assert n_cases(found, "all", "passed") == (5, 5)
@@ -317,7 +317,7 @@ class TestCells:
         ],
     )
     def test_those_to_look_at_are_kept_wherever_they_stand(self, monkeypatch, rows, kept):
-        monkeypatch.setattr("steelyard.analysis.repeats.MOST_CELLS", 2)
+        monkeypatch.setattr("steelyard.analysis.cell_metrics.MOST_CELLS", 2)
         found = summed_up(*(cell(f"c{i}", **{f"x:{i}": row, "y": "pp"}) for i, row in enumerate(rows))).checks
         assert [each.case_id for each in found.cells] == kept
         assert [[check.name for check in each.checks] for each in found.cells] == [
@@ -326,7 +326,7 @@ class TestCells:
         assert [each.checks[0].passed for each in found.cells] == [rows[int(each[1])].count("p") for each in kept]
 
     def test_the_values_that_fail_are_kept_and_a_check_is_summed_up_over_all(self, monkeypatch):
-        monkeypatch.setattr("steelyard.analysis.repeats.MOST_CELLS", 2)
+        monkeypatch.setattr("steelyard.analysis.cell_metrics.MOST_CELLS", 2)
         rows = ("p", "p", "p", "f", "p", "f")
         found = summed_up(*(cell(f"c{i}", **{f"x:{i}": row}) for i, row in enumerate(rows)))
         assert found.checks.by_check == ("x:3", "x:5")

@@ -3,7 +3,7 @@
 import pytest
 
 from parts.claims import alone, analysed
-from steelyard.analysis.calibration import Split
+from steelyard.analysis.confidence_thresholds import Split
 
 
 def raised(*groups):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from parts.judged import health_of, judged, judged_suite, vote
-from steelyard.analysis.judge.health import complaints_about
+from steelyard.analysis.judge.complaints import complaints_about
 from steelyard.records import Mode
 
 SAID = {"tone": 3, "overall": 3, "harm": False}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from parts.lengths import simulations, slack
-from steelyard.analysis.judge.model import corrected_pass_rate
+from steelyard.analysis.judge.corrected_rate import corrected_pass_rate
 from steelyard.stats.arrays import Array
 
 NAN = math.nan

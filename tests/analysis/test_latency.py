@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from parts.chart_figures import times, times_in
 from parts.columns import Made, columns, suite
 from parts.described import summarise
-from steelyard.analysis import repeats
-from steelyard.analysis.latency import MOST_BARS, Bar, CellLatency, LatencyDetails, Spread, histogram, no_calls
+from steelyard.analysis import cell_metrics
+from steelyard.analysis.histogram import MOST_BARS, Bar, histogram
+from steelyard.analysis.latency import CellLatency, LatencyDetails, Spread, no_calls
 from steelyard.analysis.model import Summary
 from steelyard.decide.gates import evaluate
 
@@ -120,7 +121,7 @@ class TestSpread:
         ]
 
     def test_more_cells_than_are_kept_are_counted(self, monkeypatch) -> None:
-        monkeypatch.setattr(repeats, "MOST_CELLS", 2)
+        monkeypatch.setattr(cell_metrics, "MOST_CELLS", 2)
         found = figures_of(*(Made(f"c{i}", 1.0, latency=float(i + 1)) for i in range(5)))
         assert found is not None
         assert ([cell.spread["mean"] for cell in found.cells], found.n_cells, found.overall.n) == ([4.0, 5.0], 5, 5)

@@ -10,7 +10,7 @@ from scipy import stats
 
 from parts.judged import health_of, judged_suite, scored
 from parts.looped import for_every
-from steelyard.analysis.judge.model import people_beside
+from steelyard.analysis.judge.people import people_beside
 from steelyard.stats.agreement import (
     alternative_test,
     benjamini_yekutieli,

@@ -11,7 +11,8 @@ from scipy.optimize import brentq
 
 from parts.lengths import simulations, slack
 from parts.noisy_runs import SIGNATURE, add_run
-from steelyard.analysis.power import RunSpread, recorded_power, spread_of
+from steelyard.analysis.power import recorded_power
+from steelyard.analysis.run_spread import RunSpread, spread_of
 from steelyard.errors import UsageError
 from steelyard.records import Verdict
 from steelyard.stats.paired import paired_rate, sign_flip_test, sign_test

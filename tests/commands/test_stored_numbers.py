@@ -19,6 +19,7 @@ BUILDERS = [
     "steelyard.engine.engine",
     "steelyard.scoring.evaluate",
     "steelyard.analysis.summary",
+    "steelyard.analysis.summary_from_store",
 ]
 _COMMAND = """
 import json, sys

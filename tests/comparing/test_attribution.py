@@ -13,7 +13,8 @@ from parts.columns import Made
 from parts.compared import compared
 from parts.lengths import examples
 from steelyard.comparing.attribution import attribute
-from steelyard.comparing.attribution_model import Attribution, Cause, How, Portion, ScoredAgain, sentence
+from steelyard.comparing.attribution_model import Attribution, Cause, How, Portion, ScoredAgain
+from steelyard.comparing.attribution_sentences import sentence
 from steelyard.comparing.compare import compare
 from steelyard.comparing.explain import explain_portion
 from steelyard.pairing.cases import common_cases

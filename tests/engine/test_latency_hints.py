@@ -13,7 +13,7 @@ from parts.small_suite import write_suite
 from parts.views import to_json
 from steelyard.analysis.latency import bottleneck
 from steelyard.analysis.stored import summary_of
-from steelyard.analysis.summary import summarise_stored
+from steelyard.analysis.summary_from_store import summarise_stored
 from steelyard.engine.run_options import RunOptions
 from steelyard.loading.load import load_suite
 from steelyard.records import Load, ScoringTime, TargetFacts, Verdict

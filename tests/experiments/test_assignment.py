@@ -8,7 +8,7 @@ import pytest
 from parts.looped import for_every
 from steelyard.errors import UsageError
 from steelyard.experiments.assignment import Experiment, arm_of, assign, is_exposed, place
-from steelyard.stats.sequential import independence_p, ratio_p
+from steelyard.stats.ratio_mismatch import independence_p, ratio_p
 
 UNITS = [f"user-{number}" for number in range(30_000)]
 ARMS = ("control", "treatment")

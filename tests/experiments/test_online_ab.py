@@ -13,7 +13,7 @@ from steelyard.experiments.assignment import Experiment, assign
 from steelyard.experiments.decision import Decided
 from steelyard.experiments.online import online_report
 from steelyard.experiments.outcomes import Outcomes, UnitOutcome, read_online, read_outcomes
-from steelyard.stats.sequential import welch
+from steelyard.stats.two_arms import welch
 
 PLAIN = "experiment: checkout-2\n"
 

@@ -16,7 +16,7 @@ from parts.mixed_run import put_labels, put_mixed
 from parts.rich_run import put_rich
 from steelyard.analysis.model import Summary
 from steelyard.analysis.stored import figures_of, summary_of
-from steelyard.analysis.summary import summarise_stored
+from steelyard.analysis.summary_from_store import summarise_stored
 from steelyard.metrics.figures import WHOLE_RUN, Figures
 from steelyard.metrics.kinds import NO_INTERVAL
 from steelyard.metrics.registry import metric, register, unregister
@@ -125,7 +125,7 @@ def test_lists_that_an_earlier_version_stored_with_copies_of_figures_are_made_ag
         assert again is not None
         assert (again.lists, again.figures) == (stored.lists, stored.figures)
         # What is stored now is read, and not computed once more.
-        monkeypatch.setattr("steelyard.analysis.summary.summarise_stored", None)
+        monkeypatch.setattr("steelyard.analysis.summary_from_store.summarise_stored", None)
         assert summary_of(store, header) == computed
 
 

@@ -109,7 +109,10 @@ def test_every_metric_that_is_only_reported_has_a_naive_form_and_is_what_the_sam
     store.close()
 
 
-_MODULES = {f"steelyard.analysis.{name}" for name in ("confidence", "repeats", "stability", "latency", "variants")}
+_MODULES = {
+    f"steelyard.analysis.{name}"
+    for name in ("confidence", "checks", "repeat_conditions", "flaky", "stability", "latency", "variants")
+}
 
 
 def of_repeats():

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from parts.slices import changed, with_slices
-from steelyard.analysis.latency import Bar, CellLatency, LatencyDetails, Spread, latency_metrics, no_calls
-from steelyard.analysis.repeats import CellChecks, CheckDetails, CheckOfCell
+from steelyard.analysis.checks import CellChecks, CheckDetails, CheckOfCell
+from steelyard.analysis.histogram import Bar
+from steelyard.analysis.latency import CellLatency, LatencyDetails, Spread, latency_metrics, no_calls
 from steelyard.analysis.stability import CellStability, StabilityDetails
 from steelyard.metrics.figures import Slice
 from steelyard.report.model import Report

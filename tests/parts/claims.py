@@ -8,7 +8,7 @@ import numpy as np
 
 from parts.columns import Made, columns, suite
 from parts.described import Table, confidence_figures, summarise
-from steelyard.analysis.calibration import ConfidenceFigures, ConfidenceTexts
+from steelyard.analysis.confidence_model import ConfidenceFigures, ConfidenceTexts
 from steelyard.store.base import ClaimColumns
 from steelyard.store.figures import Figure
 

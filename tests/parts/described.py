@@ -6,8 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from steelyard.analysis import confidence, findings, summary
-from steelyard.analysis import summary as summaries
+from steelyard.analysis import confidence, confusions, summary, summary_from_store
 from steelyard.analysis.judge import rubric
 from steelyard.decide import gates
 from steelyard.metrics import own, table
@@ -28,11 +27,11 @@ def _is_suite(given: Any) -> bool:
     return isinstance(given, dict) and bool({"components", "name", "judge"} & given.keys())
 
 
-summarise = _described(summaries.summarise)
-summarise_stored = _described(summary.summarise_stored)
+summarise = _described(summary.summarise)
+summarise_stored = _described(summary_from_store.summarise_stored)
 described_rubric = _described(rubric.described_rubric)
 confidence_figures = _described(confidence.confidence_figures)
-top_confusions = _described(findings.top_confusions)
+top_confusions = _described(confusions.top_confusions)
 check_on_run = _described(gates.check_on_run)
 Table = _described(table.Table)
 RunData = _described(own.RunData)

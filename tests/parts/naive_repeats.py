@@ -14,7 +14,7 @@ from statistics import fmean, stdev
 
 from parts.naive_metrics import FAILED, LATENCY, PASSED, STREAMED, Cell, Naive, alike_and_shared, quantile
 from steelyard.records import CheckState, Outcome
-from steelyard.stats.arrays import draws
+from steelyard.stats.resampling import draws
 from steelyard.suite.case import NONE
 
 UNUSABLE = {

@@ -9,7 +9,7 @@ from parts.mixed_run import put_ended
 from parts.rich_run import RICH
 from parts.stored import case, sample
 from steelyard.analysis.stored import stored_form
-from steelyard.analysis.summary import summarise_stored
+from steelyard.analysis.summary_from_store import summarise_stored
 from steelyard.records import CallResult, Finding, RunHeader, Score, Signature, TargetFacts, Verdict
 from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Store

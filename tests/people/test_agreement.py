@@ -11,7 +11,7 @@ from sklearn.metrics import cohen_kappa_score
 from parts import stored
 from parts.judged_suite import write_judged
 from steelyard.analysis.judge.corrected import labelled_rate, stratified_mean
-from steelyard.analysis.summary import summarise_stored
+from steelyard.analysis.summary_from_store import summarise_stored
 from steelyard.api import run_suite
 from steelyard.loading.load import load_suite
 from steelyard.people.agreement import agreement_of, pair

@@ -7,17 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.people.crowd import (
-    DAWID_SKENE,
-    MAJORITY,
-    METHODS,
-    ONE_COIN,
-    SPAMMER_BELOW,
-    CrowdLabels,
-    aggregate,
-    choose,
-    people_quality,
-)
+from steelyard.people.crowd import DAWID_SKENE, MAJORITY, METHODS, ONE_COIN, CrowdLabels, aggregate
+from steelyard.people.method_choice import choose
+from steelyard.people.person_quality import SPAMMER_BELOW, people_quality
 
 # Dawid and Skene (1979), table 1: 45 patients; observer 1 answered three times, then observers 2 to 5.
 PATIENTS = [

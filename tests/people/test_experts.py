@@ -7,7 +7,7 @@ import pytest
 from parts.command import invoke
 from parts.judged_suite import write_judged
 from parts.mixed_run import put_ended, put_mixed
-from steelyard.analysis.summary import summarise_stored, summarise_without
+from steelyard.analysis.summary_from_store import summarise_stored, summarise_without
 from steelyard.errors import UsageError
 from steelyard.loading.load import load_suite
 from steelyard.people.experts import contested_in, experts_of, rule

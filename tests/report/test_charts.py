@@ -23,7 +23,8 @@ from parts.chart_figures import (
     spread,
 )
 from parts.slices import a_slice, a_summary
-from steelyard.analysis.latency import Bar, CellLatency, no_calls
+from steelyard.analysis.histogram import Bar
+from steelyard.analysis.latency import CellLatency, no_calls
 from steelyard.analysis.stability import CellStability, StabilityDetails
 from steelyard.errors import MissingExtra
 from steelyard.report.charts import base, charts_of, drawing

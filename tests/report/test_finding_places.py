@@ -10,10 +10,10 @@ from parts.columns import Made
 from parts.compared import compared
 from parts.running import run
 from parts.views import to_html, to_json, to_markdown
-from steelyard.analysis.findings import top_confusions
+from steelyard.analysis.confusions import top_confusions
 from steelyard.loading.load import load_suite
-from steelyard.metrics.figures import run_figures
 from steelyard.metrics.registry import filled
+from steelyard.metrics.run_figures import run_figures
 from steelyard.report.build import build_report
 from steelyard.report.findings import confusions, sections
 from steelyard.report.groups import measured

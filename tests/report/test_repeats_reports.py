@@ -25,8 +25,9 @@ from parts.chart_figures import (
 )
 from parts.slices import changed, with_slices
 from parts.views import print_report, to_html, to_json, to_markdown
+from steelyard.analysis.flaky import FlakyCell
 from steelyard.analysis.latency import CellLatency, no_calls
-from steelyard.analysis.stability import CellStability, FlakyCell, StabilityDetails
+from steelyard.analysis.stability import CellStability, StabilityDetails
 from steelyard.report import repeats, run
 from steelyard.report.render.junit import to_junit
 from steelyard.stats.intervals import Estimate

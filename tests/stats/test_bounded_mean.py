@@ -6,7 +6,7 @@ from scipy.stats import beta
 
 from parts.lengths import simulations, slack
 from parts.looped import for_every
-from steelyard.stats.sequential import bounded_mean, bounded_ratios
+from steelyard.stats.bounded_mean import bounded_mean, bounded_ratios
 
 SHARES, DIFFERENCES = (0.0, 1.0), (-1.0, 1.0)
 

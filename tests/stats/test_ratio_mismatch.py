@@ -2,7 +2,7 @@
 
 import pytest
 
-from steelyard.stats.sequential import MISMATCH, independence_p, ratio_p
+from steelyard.stats.ratio_mismatch import MISMATCH, independence_p, ratio_p
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from scipy import special, stats
 
 from parts.looped import for_every
-from steelyard.stats.arrays import (
+from steelyard.stats.distributions import (
     binomial_below,
     binomial_below_each,
     binomial_chances,

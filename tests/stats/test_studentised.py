@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from steelyard.stats.arrays import RESAMPLES, SEED
 from steelyard.stats.intervals import mean_interval, studentised
 from steelyard.stats.paired import paired_mean
+from steelyard.stats.resampling import RESAMPLES, SEED
 
 VALUES = np.array([0.1, 0.2, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9, 1.4, 2.1, 3.3, 6.0])
 

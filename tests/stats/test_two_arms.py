@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from steelyard.stats.sequential import block_sizes, blocks, welch
+from steelyard.stats.two_arms import block_sizes, blocks, welch
 
 A = np.array([3.1, 2.4, 5.0, 4.4, 3.3, 2.8])
 B = np.array([4.0, 5.2, 6.1, 3.9])

@@ -10,7 +10,7 @@ from parts.repeats import n_cases, n_checks
 from parts.reports import header
 from parts.slices import a_slice, a_summary
 from steelyard import UsageError, load_suite
-from steelyard.analysis.repeats import CellChecks, CheckDetails, CheckOfCell
+from steelyard.analysis.checks import CellChecks, CheckDetails, CheckOfCell
 from steelyard.analysis.stored import summary_of
 from steelyard.exchange.imports import export_foreign, import_foreign
 from steelyard.records import CheckState, Outcome, Verdict

@@ -11,17 +11,10 @@ from parts.command import invoke
 from parts.judged_suite import write_judged
 from steelyard.api import run_suite
 from steelyard.loading.load import load_suite
-from steelyard.people.crowd import (
-    DAWID_SKENE,
-    MAJORITY,
-    CrowdLabels,
-    MethodScore,
-    _compared,
-    aggregate,
-    choose,
-    dependent_groups,
-    people_quality,
-)
+from steelyard.people.crowd import DAWID_SKENE, MAJORITY, CrowdLabels, aggregate
+from steelyard.people.dependent_people import dependent_groups
+from steelyard.people.method_choice import MethodScore, _compared, choose
+from steelyard.people.person_quality import people_quality
 from steelyard.stats.intervals import Estimate
 from steelyard.store.people import LabelRecord
 from steelyard.store.sql import open_store

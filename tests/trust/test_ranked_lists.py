@@ -23,7 +23,7 @@ def few_are_kept(tmp_path, monkeypatch):
     """Five cells are kept one by one instead of 1,000, and the run has 30."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("STEELYARD_STORE", raising=False)
-    monkeypatch.setattr("steelyard.analysis.repeats.MOST_CELLS", KEPT)
+    monkeypatch.setattr("steelyard.analysis.cell_metrics.MOST_CELLS", KEPT)
 
 
 def run(last, usual=None, **more):
@@ -116,10 +116,10 @@ def test_cells_are_ranked_by_the_figure_that_is_shown(seed, monkeypatch):
         for i in range(20)
         for at, time in enumerate(chance.lognormal(0, 1, chance.integers(1, 60)))
     ]
-    monkeypatch.setattr("steelyard.analysis.repeats.MOST_CELLS", 1000)
+    monkeypatch.setattr("steelyard.analysis.cell_metrics.MOST_CELLS", 1000)
     everything = summarise(columns(made), suite(repeats=1)).latency.cells
     ordered = sorted(everything, key=lambda cell: -cell.spread.tail[1])
     assert all(a.spread.tail[1] > b.spread.tail[1] for a, b in pairwise(ordered))
-    monkeypatch.setattr("steelyard.analysis.repeats.MOST_CELLS", KEPT)
+    monkeypatch.setattr("steelyard.analysis.cell_metrics.MOST_CELLS", KEPT)
     kept = summarise(columns(made), suite(repeats=1)).latency.cells
     assert {cell.case_id for cell in kept} == {cell.case_id for cell in ordered[:KEPT]}

@@ -90,7 +90,7 @@ def test_without_some_cases_the_stored_values_of_the_others_count(ended, monkeyp
     monkeypatch.chdir(ended)
     store = open_store()
     header = store.run("LAST")
-    from steelyard.analysis.summary import summarise_without
+    from steelyard.analysis.summary_from_store import summarise_without
 
     # c0 is the one that is wrong; c3 is right.
     for out, rate in (({"c0"}, 1.0), ({"c3"}, 8 / 9)):

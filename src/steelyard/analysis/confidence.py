@@ -7,27 +7,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from steelyard.analysis.calibration import (
-    SIDES,
-    BucketFigure,
-    Claims,
-    ConfidenceFigures,
-    ReliabilityBin,
-    Split,
-    best,
-    bin_of,
-    calibrate,
-    raised,
-    shares_by,
-    side_of,
-)
+from steelyard.analysis.calibration import LEAST_CLAIMS, BucketFigure, ReliabilityBin, bin_of, calibrate, shares_by
+from steelyard.analysis.confidence_model import Claims, ConfidenceFigures
+from steelyard.analysis.confidence_thresholds import SIDES, Split, best, raised, side_of
 from steelyard.frozen import frozen
 from steelyard.metrics.kinds import Aggregate, Mean, OfFigure
 from steelyard.metrics.registry import Better, Contributions, Level, Metric, Names, register, same_but
 from steelyard.metrics.run_data import RunData
 from steelyard.metrics.table import Table
-from steelyard.stats.arrays import LEAST_CLAIMS, RESAMPLES, SEED, Array, tally
+from steelyard.stats.arrays import Array, tally
 from steelyard.stats.intervals import SHARES, Estimate, Spread, clustered_mean, settled
+from steelyard.stats.resampling import RESAMPLES, SEED
 from steelyard.store.base import ClaimColumns
 from steelyard.suite.case import NONE
 from steelyard.suite.models import ConfidenceRules, SuiteModel

@@ -1,9 +1,9 @@
-"""What to fix first: what fixing each error would gain, and which grave errors are in the samples that fail."""
+"""What to fix first: what the average would be if the errors of one code were fixed, code by code."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -24,10 +24,7 @@ SMALL_N = 5
 _CODE_IN_GATE = re.compile(r"findings\.([^.\s=<>!]+)")
 _WORTH_SAYING = 0.0005
 
-# How grave findings are, in order.
-
 _GRAVEST_FIRST = ("critical", "major", "error", "minor", "warning", "info")
-GRAVE = ("critical", "major")
 
 
 def rank(severity: str) -> int:
@@ -51,15 +48,6 @@ def with_finding(table: Table, *codes: str) -> Array:
     return result
 
 
-def failing_samples(table: Table, *codes: str) -> Array:
-    """The samples that did not pass, all or those with a finding of one of the codes."""
-    failing: Array = table.passed() == 0
-    return failing & with_finding(table, *codes) if codes else failing
-
-
-# What the average would be if the errors of one code were fixed, code by code.
-
-
 @frozen
 class _Fix:
     """What is known of fixing all findings of a code."""
@@ -72,7 +60,7 @@ class _Fix:
     """False when all of them are of components that count nothing in the score."""
 
 
-class _Fixing:
+class Fixing:
     """The scores of a run as they are, and what each finding would add to them."""
 
     def __init__(self, data: RunData) -> None:
@@ -165,7 +153,7 @@ def found_codes(data: RunData, overall: Slice) -> list[FoundCode]:
 
     Codes of what has no weight come last, the gravest and most frequent of them first.
     """
-    fixing, available = data.once(_Fixing), severities(data.suite)
+    fixing, available = data.once(Fixing), severities(data.suite)
     codes = overall.counts("findings.<code>")
     fixes = {code: fixing.of(code) for code in codes}
 
@@ -220,7 +208,7 @@ def _asked_for(suite: SuiteModel) -> set[str]:
 
 def _told_apart(data: RunData) -> dict[str, list[str]]:
     """The components whose findings bear other codes than the component's own, with these codes."""
-    fixing = data.once(_Fixing)
+    fixing = data.once(Fixing)
     figures = {code for code in fixing.codes() if fixing.of(code).is_known}
     own = {component.name: component.finding_code for component in data.suite.components}
     return {
@@ -262,9 +250,6 @@ def component_gain(table: Table, name: str) -> Array:
     return gain
 
 
-# Metrics of fixing.
-
-
 def _scored(values: Callable[[RunData, str], Array]) -> Callable[[RunData, Names], Contributions]:
     """What every sample with a score brings."""
 
@@ -278,19 +263,19 @@ def _scored(values: Callable[[RunData, str], Array]) -> Callable[[RunData, Names
 def _rises(data: RunData, name: str) -> Array:
     """By sample, what its score would gain with a code fixed, the format of answers, or a component perfect."""
     if name in _codes_with_gain(data):
-        return data.once(_Fixing).rises(name)
+        return data.once(Fixing).rises(name)
     if name == FORMAT:
         return np.where(np.isnan(data.table.score()), np.nan, data.table.malformed)
     return component_gain(data.table, name)
 
 
 def _known_codes(data: RunData) -> list[Names]:
-    fixing = data.once(_Fixing)
+    fixing = data.once(Fixing)
     return [(code,) for code in fixing.codes() if fixing.of(code).is_known]
 
 
 def _codes_with_gain(data: RunData) -> list[str]:
-    fixing = data.once(_Fixing)
+    fixing = data.once(Fixing)
     return [code for (code,) in _known_codes(data) if fixing.of(code).has_weight]
 
 
@@ -325,7 +310,7 @@ _IF_FIXED = register(
         "sum of scores with every such finding fixed / n",
         _FIXED,
         Aggregate.MEAN,
-        _scored(lambda data, code: data.once(_Fixing).scores(code)),
+        _scored(lambda data, code: data.once(Fixing).scores(code)),
         gate=False,
         sliced=False,
         all_names=_known_codes,
@@ -359,75 +344,5 @@ register(
         contributions=_without,
         all_names=_codes_to_fix,
         stands_on="conclusive samples",
-    )
-)
-
-
-# Which grave errors are in the samples that fail, where no gain tells: their components have no weight.
-
-
-def _grave(data: RunData) -> list[str]:
-    """The critical and major codes of what has no weight that are in failing samples, the gravest and most frequent
-    first."""
-    table, available, fixing = data.table, severities(data.suite), data.once(_Fixing)
-    grave = [code for code in fixing.codes() if available.get(code) in GRAVE and not fixing.of(code).has_weight]
-    counts = {code: int(failing_samples(table, code).sum()) for code in grave}
-    # What a judge gave follows from what scorers found: the cause stands before it.
-    judged = {component.finding_code for component in data.suite.components if component.kind in ("dimension", "flag")}
-    return sorted(
-        (code for code in grave if counts[code]),
-        key=lambda code: (
-            code in judged,
-            rank(available[code]),
-            -counts[code],
-            -int(with_finding(table, code).sum()),
-            code,
-        ),
-    )
-
-
-def _failing(codes: Callable[[RunData, Names], Sequence[str]]) -> Callable[[RunData, Names], Contributions]:
-    """The samples of which is known whether they pass, those that did not, with one of the codes, counting 1."""
-
-    def contributions(data: RunData, names: Names) -> Contributions:
-        known = data.table.passed() >= 0
-        values = np.where(known, failing_samples(data.table, *codes(data, names)), np.nan)
-        return Contributions(values, excluded=(*data.table.left_out, ("neither passed nor failed", None)))
-
-    return contributions
-
-
-_SAMPLES = register(
-    Metric(
-        "failing.samples",
-        "count",
-        "samples that did not pass, in a run with grave findings of what has no weight",
-        "samples that did not pass",
-        "samples that cannot be said to pass or fail are left out",
-        Aggregate.SUM,
-        _failing(lambda *_: ()),
-        "lower",
-        gate=False,
-        sliced=False,
-        all_names=lambda data: [()] if data.once(_grave) else [],
-        stands_on="samples that passed or not",
-    )
-)
-_OF_GRAVE = same_but(
-    _SAMPLES,
-    name="failing.grave",
-    about="samples that did not pass and have a critical or major finding of what has no weight",
-    formula="samples that did not pass and have such a finding",
-    counts="of critical and major codes of components that have no weight",
-    contributions=_failing(lambda data, _: data.once(_grave)),
-)
-register(_OF_GRAVE)
-register(
-    same_but(
-        _OF_GRAVE,
-        name="failing.<code>.samples",
-        about="samples that did not pass and have a finding of that code, which is grave and has no weight",
-        contributions=_failing(lambda _, names: names),
-        all_names=lambda data: [(code,) for code in data.once(_grave)],
     )
 )

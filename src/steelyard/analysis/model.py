@@ -18,11 +18,12 @@ from steelyard.records import Outcome
 from steelyard.wording import counted
 
 if TYPE_CHECKING:
-    from steelyard.analysis.calibration import ConfidenceTexts
-    from steelyard.analysis.findings import ConfusionFigure
+    from steelyard.analysis.checks import CheckDetails
+    from steelyard.analysis.confidence_model import ConfidenceTexts
+    from steelyard.analysis.confusions import ConfusionFigure
+    from steelyard.analysis.flaky import FlakyCell
     from steelyard.analysis.latency import LatencyDetails
-    from steelyard.analysis.repeats import CheckDetails
-    from steelyard.analysis.stability import FlakyCell, StabilityDetails
+    from steelyard.analysis.stability import StabilityDetails
     from steelyard.metrics.table import Table
 
 

@@ -139,9 +139,6 @@ def _pattern(trouble: _Trouble, table: Table) -> Pattern:
     )
 
 
-# Metrics of patterns: how many there are, and of each, which is a row of a list, its samples.
-
-
 def _pattern_at(data: RunData, names: Names) -> tuple[str, Array, Array]:
     """The sentence of a pattern, the samples in which it could be seen, and which of all samples it was seen in."""
     trouble = data.once(_all_troubles)[int(names[0]) - 1]

@@ -101,7 +101,7 @@ def _kept(store: Store, header: RunHeader) -> Summary:
 
 
 def _computed(store: Store, header: RunHeader) -> Summary:
-    from steelyard.analysis.summary import summarise_stored
+    from steelyard.analysis.summary_from_store import summarise_stored
 
     return summarise_stored(store, header.id, header.description, header=header)
 
@@ -154,14 +154,14 @@ def _read(stored: StoredSummary) -> Summary | None:
 @cache
 def _know_every_part() -> None:
     """The types of the lists that few summaries have, which their own modules define."""
-    from steelyard.analysis import calibration, findings, latency, repeats, stability
+    from steelyard.analysis import checks, confidence_model, confusions, flaky, latency, stability
     from steelyard.store import codec
 
     codec.KNOWN.update(
-        ConfidenceTexts=calibration.ConfidenceTexts,
-        ConfusionFigure=findings.ConfusionFigure,
+        ConfidenceTexts=confidence_model.ConfidenceTexts,
+        ConfusionFigure=confusions.ConfusionFigure,
         LatencyDetails=latency.LatencyDetails,
-        CheckDetails=repeats.CheckDetails,
-        FlakyCell=stability.FlakyCell,
+        CheckDetails=checks.CheckDetails,
+        FlakyCell=flaky.FlakyCell,
         StabilityDetails=stability.StabilityDetails,
     )

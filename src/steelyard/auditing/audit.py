@@ -7,6 +7,7 @@ from dataclasses import field, replace
 from steelyard.auditing.cases import case_complaints, contained_truths
 from steelyard.auditing.dependence import shared_inputs
 from steelyard.auditing.gates import Tried, for_sure_warnings, gate_complaints
+from steelyard.auditing.guesses import Chance, even
 from steelyard.auditing.independence import identical_labelers, labels_in_prompt, labels_of_judge
 from steelyard.auditing.judge import (
     Balance,
@@ -16,19 +17,7 @@ from steelyard.auditing.judge import (
     unguarded,
     why_malformed,
 )
-from steelyard.auditing.probes import (
-    CONSTANT,
-    EVERYTHING,
-    NULL,
-    PARTLY,
-    STUFFED,
-    TRUTH,
-    WRONG,
-    Chance,
-    Probe,
-    ProbeMaker,
-    even,
-)
+from steelyard.auditing.probes import CONSTANT, EVERYTHING, NULL, PARTLY, STUFFED, TRUTH, WRONG, Probe, ProbeMaker
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
 from steelyard.loading.chosen_judge import models_of

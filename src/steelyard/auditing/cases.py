@@ -16,13 +16,14 @@ from zlib import crc32
 import numpy as np
 from rapidfuzz.distance import Levenshtein
 
-from steelyard.auditing.filling import case_fields, decoded_words, is_sent, key, read_forms, sent_paths
-from steelyard.auditing.probes import even
+from steelyard.auditing.coded_texts import decoded_words, key, read_forms
+from steelyard.auditing.guesses import even
+from steelyard.auditing.sent_parts import case_fields, is_sent, sent_paths
 from steelyard.frozen import frozen
 from steelyard.scoring.building import build_answer
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.scoring.unknown import truth_parts
-from steelyard.stats.arrays import incomplete_beta
+from steelyard.stats.distributions import incomplete_beta
 from steelyard.suite.case import Case
 from steelyard.suite.models import SuiteModel
 

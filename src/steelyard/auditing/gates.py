@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.analysis.model import Summary
-from steelyard.analysis.summary import summarise_stored
+from steelyard.analysis.summary_from_store import summarise_stored
 from steelyard.auditing.probes import ANSWERED, CONSTANT, NULL, PARTLY, TRUTH, Probe
 from steelyard.decide.gates import GateResult, Scope, evaluate, evaluate_criteria, named, needed_repeats
 from steelyard.engine.sample import Evaluation
@@ -22,8 +22,8 @@ from steelyard.metrics.expressions import EVERY, Expression, Gate, RepeatsRule, 
 from steelyard.metrics.registry import READABLE
 from steelyard.records import CallResult, Outcome, RunHeader, Signature, TargetFacts, Verdict
 from steelyard.scoring.evaluate import Evaluated, placed
+from steelyard.stats.bounded_mean import BoundedMean
 from steelyard.stats.paired import SIGNIFICANT, least_p
-from steelyard.stats.sequential import BoundedMean
 from steelyard.store.sql import open_store
 from steelyard.suite.case import NONE, Case
 from steelyard.suite.models import Criterion, SuiteModel

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from steelyard.comparing.attribution_model import Attribution, How, Portion, name_of
+from steelyard.comparing.attribution_model import Attribution, How, Portion
+from steelyard.comparing.attribution_sentences import name_of
 from steelyard.comparing.ledger_reasons import reason_in_words
 from steelyard.comparing.model import Comparison
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.document import Column, Table
-from steelyard.stats.arrays import SEED
+from steelyard.stats.resampling import SEED
 from steelyard.wording import HEADLINE_METRICS, signed_points
 
 WHY = "Why"

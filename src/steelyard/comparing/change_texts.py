@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from steelyard.pairing.model import LEVEL, MetricChange
 from steelyard.report import format as fmt
 from steelyard.report.format import clipped
-from steelyard.stats.arrays import SEED
 from steelyard.stats.intervals import FEW_CASES, FEWEST, MOST, SHORT_INTERVALS
 from steelyard.stats.paired import SIGNIFICANT
+from steelyard.stats.resampling import SEED
 from steelyard.wording import HEADLINE_METRICS
 
 _MCNEMAR, _QUANTILE, _DRAWN = "exact McNemar", "quantile", "drawn sign flips"

@@ -29,9 +29,10 @@ from steelyard.pairing.pairs import Lists, Pairing, pair, reused_sides, with_dro
 from steelyard.pairing.runs import ComparedRun
 from steelyard.pairing.signatures import compare_signatures
 from steelyard.pairing.slices import cuts
-from steelyard.stats.arrays import RESAMPLES, SEED, Array
+from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import SHORT_INTERVALS
 from steelyard.stats.paired import DRAWN_UP_TO, PATTERNS, case_starts
+from steelyard.stats.resampling import RESAMPLES, SEED
 
 
 def _turns_on_dropped(

@@ -19,7 +19,8 @@ from steelyard.analysis.explain import (
     most_frequent,
 )
 from steelyard.comparing.attribution import Terms, Traces
-from steelyard.comparing.attribution_model import METHOD, Attribution, Cause, How, Portion, name_of
+from steelyard.comparing.attribution_model import Attribution, Cause, How, Portion
+from steelyard.comparing.attribution_sentences import METHOD, name_of
 from steelyard.comparing.ledger_reasons import reason_messages
 from steelyard.comparing.model import Comparison
 from steelyard.errors import UsageError

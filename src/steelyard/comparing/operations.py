@@ -103,7 +103,7 @@ def traced_runs(
     allow_mismatch: bool,
 ) -> tuple[Comparison, Attribution, Traces]:
     """The same of runs that were read."""
-    from steelyard.comparing.attribution import with_attribution
+    from steelyard.comparing.attributed_verdict import with_attribution
     from steelyard.comparing.compare import compare
     from steelyard.comparing.score_again import attribution_of
     from steelyard.pairing.cases import common_cases

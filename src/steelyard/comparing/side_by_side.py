@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from steelyard.analysis.findings import top_confusions
+from steelyard.analysis.confusions import top_confusions
 from steelyard.comparing.model import Unpaired
 from steelyard.metrics.registry import metric
 from steelyard.metrics.table import cut

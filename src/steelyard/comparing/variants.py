@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.analysis.summary import columns_at, listed_at
+from steelyard.analysis.columns_at import columns_at, listed_at
 from steelyard.errors import UsageError
-from steelyard.metrics.own import with_values
+from steelyard.metrics.own_values import with_values
 from steelyard.pairing.runs import ComparedRun
 from steelyard.records import Item, RunHeader
 from steelyard.stats.arrays import Array

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from steelyard.comparing.attribution_model import Attribution, mark_of, name_of
+from steelyard.comparing.attribution_model import Attribution
+from steelyard.comparing.attribution_sentences import mark_of, name_of
 from steelyard.report import format as fmt
 from steelyard.report.document import Drawing
 from steelyard.wording import HEADLINE_METRICS, signed_points

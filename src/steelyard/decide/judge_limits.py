@@ -31,7 +31,7 @@ def judge_doubts(header: RunHeader, summary: Summary, *, differ: bool) -> list[s
     judge = header.description.judge
     if summary.judge is None or judge is None or not differ:
         return []
-    from steelyard.analysis.judge.health import constant_judge
+    from steelyard.analysis.judge.constant_scores import constant_judge
 
     why = constant_judge(summary.judge, judge.rubric.scale, judge.constant)
     if not why:

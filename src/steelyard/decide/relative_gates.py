@@ -26,9 +26,9 @@ from steelyard.pairing.confounders import dropped_cases, on_cases
 from steelyard.pairing.figures import UNTOUCHED
 from steelyard.pairing.model import MetricChange, Moved
 from steelyard.records import Verdict
+from steelyard.stats.bounded_mean import BoundedMean
 from steelyard.stats.intervals import Estimate
 from steelyard.stats.paired import FEWEST_TO_SHOW, NO_CHANGE, SIGNIFICANT, holm_steps, least_p, p_at
-from steelyard.stats.sequential import BoundedMean
 from steelyard.wording import DIFFERENCE, SHARES, counted, distinguished, in_unit, p_text
 from steelyard.wording import difference as signed
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from steelyard.experiments.effects import FEW_CARRY, Effect, is_same, side
 from steelyard.frozen import frozen
-from steelyard.stats.sequential import MISMATCH, independence_p
+from steelyard.stats.ratio_mismatch import MISMATCH, independence_p
 
 
 class Decided(StrEnum):

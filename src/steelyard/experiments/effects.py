@@ -8,16 +8,10 @@ from dataclasses import replace
 from steelyard.experiments.pairs import ArmPairs
 from steelyard.frozen import frozen
 from steelyard.records import AtLeast
+from steelyard.stats.bounded_mean import METHOD as BOUNDS
+from steelyard.stats.bounded_mean import bounded_mean
 from steelyard.stats.paired import Paired, paired_mean, paired_rate
-from steelyard.stats.sequential import (
-    ALPHA,
-    Sequential,
-    asymptotic_mean,
-    bounded_mean,
-    carried_by_few,
-    sequential_mean,
-)
-from steelyard.stats.sequential import METHOD as BOUNDS
+from steelyard.stats.sequential import ALPHA, Sequential, asymptotic_mean, carried_by_few, sequential_mean
 
 PASS_RATE, AVERAGE = "pass_rate", "average"
 SEQUENTIAL, FIXED = "sequential", "fixed"

@@ -27,19 +27,11 @@ from steelyard.experiments.effects import (
 from steelyard.experiments.outcomes import OnlineExperiment, Outcomes, UnitOutcome, in_order
 from steelyard.frozen import frozen
 from steelyard.stats.arrays import Array
-from steelyard.stats.sequential import (
-    ALPHA,
-    MISMATCH,
-    asymptotic_mean,
-    block_sizes,
-    blocks,
-    bounded_difference,
-    carried_by_few,
-    ratio_p,
-    sequential_mean,
-    welch,
-)
-from steelyard.stats.sequential import METHOD as BOUNDS
+from steelyard.stats.bounded_mean import METHOD as BOUNDS
+from steelyard.stats.bounded_mean import bounded_difference
+from steelyard.stats.ratio_mismatch import MISMATCH, ratio_p
+from steelyard.stats.sequential import ALPHA, asymptotic_mean, carried_by_few, sequential_mean
+from steelyard.stats.two_arms import block_sizes, blocks, welch
 from steelyard.store.experiment_log import OnlineReading
 from steelyard.wording import day, threshold
 

@@ -18,7 +18,7 @@ from steelyard.report.format import one_line
 from steelyard.report.render.json import encode, encode_object, picked
 from steelyard.report.verdicts import exit_code
 from steelyard.report.wording import signature_line
-from steelyard.stats.arrays import SEED
+from steelyard.stats.resampling import SEED
 from steelyard.suite.values import load_in_words
 
 EXPERIMENT_FORMAT = "steelyard.experiment/1"

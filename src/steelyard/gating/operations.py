@@ -158,7 +158,7 @@ def _refuse_without_gates(header: RunHeader, decision: Decision) -> None:
 
 def _without_contested(store: Store, header: RunHeader) -> tuple[Summary, list[GateResult], tuple[str, ...], int]:
     """The summary without the contested cases, its gates on baselines left open, these cases and their samples."""
-    from steelyard.analysis.summary import summarise_without
+    from steelyard.analysis.summary_from_store import summarise_without
     from steelyard.decide.relative_gates import undecided
     from steelyard.metrics.expressions import parse_gate
 

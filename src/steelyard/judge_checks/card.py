@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from steelyard.analysis.judge.corrected_rate import LABELS_ALONE
 from steelyard.analysis.judge.labels import labelled_otherwise
-from steelyard.analysis.judge.model import LABELS_ALONE, MOST_LISTED, DimensionHealth, FlagCounts, JudgeHealth
+from steelyard.analysis.judge.model import MOST_LISTED, DimensionHealth, FlagCounts, JudgeHealth
 from steelyard.analysis.judge.rubric import FAILED
 from steelyard.frozen import values_of
 from steelyard.judge_checks.build import JudgeCard

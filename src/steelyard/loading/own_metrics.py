@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 
 from steelyard.errors import SuiteError, UsageError
-from steelyard.metrics.own import VALUES, add_metric, is_added
+from steelyard.metrics.own import add_metric, is_added
+from steelyard.metrics.own_values import VALUES
 from steelyard.records import RunHeader
 
 

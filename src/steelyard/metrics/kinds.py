@@ -3,6 +3,8 @@
 A kind is an object with a figure of each group of rows, a difference of pairs of two runs, and a text on its interval.
 A new kind is a subclass of `Aggregate` with a value of plain values (`of`); it then has figures without intervals, and
 differences without a test, until it overrides `estimate`, `paired_difference` and `interval_text`.
+
+numpy and statistics are imported where they are used: they are not needed where metrics are only named.
 """
 
 # ruff: noqa: ARG002
@@ -21,8 +23,6 @@ if TYPE_CHECKING:
     from steelyard.stats.groups import Groups
     from steelyard.stats.intervals import Estimate, Scale
     from steelyard.stats.paired import Paired
-
-# numpy and statistics are imported where they are used: they are not needed where metrics are only named.
 
 NO_INTERVAL = "none: a count, a sum, an extreme or a mean without ends has no interval"
 _CLUSTERED = "samples of one case count as one cluster"

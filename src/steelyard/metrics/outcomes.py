@@ -1,4 +1,4 @@
-"""How samples ended, how their calls failed, how answers were read and which are reused, as numbers of samples."""
+"""How samples ended, how their calls failed, and how answers were read, as numbers of samples."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.metrics.kinds import Aggregate
-from steelyard.metrics.registry import Contributions, Labels, Level, Metric, Names, Reasons, register, same_but
+from steelyard.metrics.registry import Contributions, Labels, Metric, Names, Reasons, register, same_but
 from steelyard.metrics.run_data import RunData
 from steelyard.stats.arrays import Array, tally, translated
 
@@ -37,7 +37,7 @@ def _planned(data: RunData, _: Names) -> Contributions:
     return Contributions(np.ones(data.table.n), absent=1.0)
 
 
-_OUTCOME = register(
+OUTCOME = register(
     Metric(
         "outcomes.<outcome>",
         "count",
@@ -55,7 +55,7 @@ _OUTCOME = register(
 )
 register(
     same_but(
-        _OUTCOME,
+        OUTCOME,
         name="outcomes.excluded",
         about="scored samples judged by another kind of judge than the run's",
         formula="scored samples judged by another kind of judge than the run's",
@@ -67,7 +67,7 @@ register(
 )
 register(
     same_but(
-        _OUTCOME,
+        OUTCOME,
         name="outcomes.planned",
         about="planned samples",
         formula="stored samples + planned samples that are missing",
@@ -80,7 +80,7 @@ register(
 )
 register(
     same_but(
-        _OUTCOME,
+        OUTCOME,
         name="samples",
         about="stored samples",
         formula="stored samples",
@@ -134,7 +134,7 @@ def _steps(data: RunData) -> Labels:
 
 
 _FAILURE = _family(
-    _OUTCOME,
+    OUTCOME,
     _failures,
     name="failures.<kind>",
     formula="samples whose call failed in that way",
@@ -156,69 +156,4 @@ _family(
     name="steps.<step>",
     formula="answers that were extracted in this way",
     counts="samples without an answer are on no step",
-)
-
-
-# Which answers are no new ones: only of a run that has some.
-
-
-def _if_reused(data: RunData) -> list[Names]:
-    return [()] if (data.table.reused() | data.table.copied()).any() else []
-
-
-def _answers(mask: Callable[[RunData], Array]) -> Callable[[RunData, Names], Contributions]:
-    """The answers, those that a mask marks counting 1."""
-
-    def contributions(data: RunData, _: Names) -> Contributions:
-        marked, unanswered = mask(data), np.logical_or(*data.table.unanswered())
-        values = np.where(unanswered & ~marked, np.nan, marked)
-        return Contributions(values, excluded=(("no answer", None),))
-
-    return contributions
-
-
-def _copied_cells(data: RunData, _: Names) -> Contributions:
-    return Contributions((data.cells.count_of(data.table.copied()) > 0).astype(float))
-
-
-def _reused(name: str, formula: str, mask: Callable[[RunData], Array]) -> Metric:
-    return register(
-        same_but(
-            _OUTCOME,
-            name=f"reused.{name}",
-            about=formula,
-            formula=formula,
-            counts="every answer is looked at",
-            contributions=_answers(mask),
-            labels=None,
-            all_names=_if_reused,
-            better="lower",
-            sliced=False,
-            of="answers",
-            stands_on="answers",
-        )
-    )
-
-
-_CACHED = _reused("cached", "answers from the cache", lambda data: data.table.cached())
-_reused("answers", "answers, cached or not", lambda data: ~np.logical_or(*data.table.unanswered()))
-_reused(
-    "provider_cached",
-    "answers that the provider marked as from its cache",
-    lambda data: data.table.reused() & ~data.table.cached(),
-)
-_reused("copied", "repeats that are the same answer as an earlier one", lambda data: data.table.copied())
-_COPIED_CELLS = "cells with a repeat that is the same answer as an earlier one"
-register(
-    same_but(
-        _CACHED,
-        name="reused.copied_cells",
-        level=Level.CELL,
-        about=_COPIED_CELLS,
-        formula=_COPIED_CELLS,
-        counts="every cell is looked at",
-        contributions=_copied_cells,
-        of="",
-        stands_on="cells",
-    )
 )

@@ -12,8 +12,6 @@ The suite file names it (`metrics: [figures:cost_per_resolved]`); it is then in 
 from __future__ import annotations
 
 import re
-import zlib
-from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -22,6 +20,7 @@ import numpy as np
 from steelyard.errors import UsageError
 from steelyard.metrics.expressions import is_factor
 from steelyard.metrics.kinds import AGGREGATES, aggregate_named
+from steelyard.metrics.own_values import VALUES, unpacked
 from steelyard.metrics.registry import (
     Better,
     Compared,
@@ -34,7 +33,6 @@ from steelyard.metrics.registry import (
 from steelyard.metrics.registry import unregister as _unregister
 from steelyard.metrics.run_data import RunData
 from steelyard.stats.arrays import Array
-from steelyard.suite.models import SuiteModel
 from steelyard.suite_code import place_of, source_digest
 
 UNITS = ("share", "score", "count", "s", "cost", "tokens", "number")
@@ -198,7 +196,7 @@ def _contributions(name: str, code: str, function: Function | None) -> Callable[
         table = data.table
         stored = next((item.get(VALUES) for item in data.suite.metrics if item["name"] == name), None)
         if stored is not None:
-            return _unpacked(stored, data)
+            return _shaped(unpacked(stored, data), data)
         if function is None:
             return Contributions(
                 np.full(table.n, np.nan), excluded=((f"its code is not here, or has changed: {code}", None),)
@@ -210,64 +208,6 @@ def _contributions(name: str, code: str, function: Function | None) -> Callable[
             raise UsageError(f"metric {code} failed: {type(error).__name__}: {error}") from error
 
     return contributions
-
-
-# The values of a suite's own metrics, stored with an ended run: its figures need neither the suite nor its code.
-
-VALUES = "values"
-
-
-def with_values(suite: SuiteModel, data: RunData, remaining: Array | None = None) -> SuiteModel:
-    """The suite as a run stores it, with what each of its own metrics gives every sample of the run, or those that
-    remain of it."""
-    order, items = data.once(_by_key), []
-    order = order if remaining is None else order[remaining[order]]
-    for item in suite.metrics:
-        given = metrics()[item["name"]].contributions(data, ())
-        pairs = given.ratios or ((given.values, given.below),)
-        packed = [[None if column is None else _pack(column[order]) for column in pair] for pair in pairs]
-        items.append({**item, VALUES: packed})
-    return suite.model_copy(update={"metrics": tuple(items)})
-
-
-def without_values(suite: SuiteModel) -> SuiteModel:
-    """The suite as it declares its metrics."""
-    declared = ({key: value for key, value in item.items() if key != VALUES} for item in suite.metrics)
-    return suite.model_copy(update={"metrics": tuple(declared)})
-
-
-def _unpacked(stored: list[list[str | None]], data: RunData) -> Contributions:
-    order = data.once(_by_key)
-    pairs = [tuple(None if text is None else _unpack(text, order) for text in pair) for pair in stored]
-    return _shaped(pairs[0][0] if pairs[0][1] is None else pairs, data)
-
-
-def _by_key(data: RunData) -> Array:
-    """The places of all samples in the order of their case, variant and repeat, whatever order a store has them in."""
-    columns = data.columns
-    case, variant = (
-        np.argsort(np.argsort(np.array(names, dtype=object)))[codes] if len(codes) else codes
-        for names, codes in ((columns.case_ids, columns.case), (columns.variants, columns.variant))
-    )
-    return np.lexsort((columns.repeat, variant, case))
-
-
-def _pack(column: Array) -> str:
-    return b64encode(zlib.compress(column.astype("<f8").tobytes())).decode()
-
-
-def _unpack(text: str, order: Array) -> Array:
-    try:
-        # One value a sample, and no more is unpacked, whatever a file says.
-        raw = zlib.decompressobj().decompress(b64decode(text), 8 * len(order) + 8)
-        ordered = np.frombuffer(raw[: len(raw) // 8 * 8], dtype="<f8")
-    except (ValueError, zlib.error) as error:
-        raise UsageError(f"the run's stored values of its own metrics cannot be read: {error}") from None
-    if len(ordered) != len(order):
-        raise UsageError(f"the run stores {len(ordered)} values of its own metrics for {len(order)} samples")
-    column = np.empty(len(order))
-    column[order] = ordered
-    return column
 
 
 def _shaped(result: Any, data: RunData) -> Contributions:

@@ -274,9 +274,10 @@ class Metric:
 _FOR_GATES = ("steelyard.metrics.samples", "steelyard.metrics.cells", "steelyard.metrics.stability")
 """The modules that register what gates can name: few, since reading a suite loads them."""
 _REPORTED_ONLY: tuple[str, ...] = (
-    *("steelyard.metrics.outcomes", "steelyard.metrics.labels"),
-    *(f"steelyard.analysis.{name}" for name in ("fixes", "findings", "patterns", "modes", "listed")),
-    *(f"steelyard.analysis.{name}" for name in ("repeats", "stability", "latency", "variants")),
+    *(f"steelyard.metrics.{name}" for name in ("outcomes", "reused", "labels")),
+    *(f"steelyard.analysis.{name}" for name in ("fixes", "grave_errors", "confusions", "sections", "patterns")),
+    *(f"steelyard.analysis.{name}" for name in ("modes", "one_sample", "reasons", "checks", "repeat_conditions")),
+    *(f"steelyard.analysis.{name}" for name in ("flaky", "stability", "latency", "variants")),
 )
 """The modules that register what is only reported; by name, since most stand above this package."""
 FAMILIES = {"judge": "steelyard.analysis.judge.metrics", "confidence": "steelyard.analysis.confidence"}

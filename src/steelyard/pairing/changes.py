@@ -17,6 +17,7 @@ from steelyard.metrics.registry import (
 from steelyard.pairing.figures import TABLES, UNTOUCHED, Figure, taken
 from steelyard.pairing.model import MetricChange, Moved
 from steelyard.stats.arrays import Array
+from steelyard.stats.bounded_mean import BoundedMean, bounded_mean, bounded_ratios
 from steelyard.stats.groups import Groups
 from steelyard.stats.intervals import ANYWHERE, NOT_NEGATIVE, SHARES, Estimate
 from steelyard.stats.paired import (
@@ -28,7 +29,6 @@ from steelyard.stats.paired import (
     case_starts,
     holm_steps,
 )
-from steelyard.stats.sequential import BoundedMean, bounded_mean, bounded_ratios
 
 
 @frozen

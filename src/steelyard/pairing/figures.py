@@ -19,9 +19,10 @@ from steelyard.pairing.findings import Findings
 from steelyard.pairing.model import NotCompared, lacking
 from steelyard.pairing.pairs import Pairing
 from steelyard.pairing.runs import ComparedRun
-from steelyard.stats.arrays import SEED, Array
+from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Scale, fewest_for
 from steelyard.stats.paired import NO_CHANGE
+from steelyard.stats.resampling import SEED
 from steelyard.suite.models import Component, MeasureDescription, SuiteModel
 
 TABLES = {

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from steelyard.analysis.findings import places_of
+from steelyard.analysis.confusions import places_of
 from steelyard.frozen import frozen
 from steelyard.pairing.model import (
     CodeChange,

@@ -13,8 +13,10 @@ import numpy as np
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
 from steelyard.loading.load import suite_of_run
-from steelyard.people.crowd import ENOUGH, CrowdLabels, MethodChoice, MethodScore, PersonQuality, choose, people_quality
+from steelyard.people.crowd import ENOUGH, CrowdLabels
 from steelyard.people.labels import PASSES, LabelTerms, plain
+from steelyard.people.method_choice import MethodChoice, MethodScore, choose
+from steelyard.people.person_quality import PersonQuality, people_quality
 from steelyard.store.people import ANSWER
 from steelyard.suite.cases import pending_cases
 from steelyard.suite.labels import Label, labels_of
@@ -101,7 +103,7 @@ class Consensus:
     needs_label: tuple[Key, ...]
     """Items whose likeliest class is tied, not probable enough, or what one person says."""
     shrinkage: float = 0.0
-    """See `crowd.MethodScore`; 0 is the published algorithm."""
+    """See `method_choice.MethodScore`; 0 is the published algorithm."""
     one_vote: tuple[OneVote, ...] = ()
 
 

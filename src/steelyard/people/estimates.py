@@ -1,9 +1,9 @@
 """What a run's figures are by labels and the judge together, and how many more labels a tighter one takes.
 
 The pass rate is `pass_rate.corrected`. Labels are of all texts, or of a random sample (`analysis.judge.corrected`).
-The rates of passes and flags are post-stratified by what the judge says (see `analysis.judge.model`). A mean score is
-prediction-powered with the tuned weight of PPI++ (Angelopoulos, Duchi and Zrnic 2023); the labelled items are some of
-those that the judge scored, so that the variance is that of the regression estimator.
+The rates of passes and flags are post-stratified by what the judge says (`analysis.judge.corrected_rate`). A mean
+score is prediction-powered with the tuned weight of PPI++ (Angelopoulos, Duchi and Zrnic 2023); the labelled items are
+some of those that the judge scored, so that the variance is that of the regression estimator.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from steelyard.analysis.judge.corrected import (
     labelled_rate,
     read_labels,
 )
-from steelyard.analysis.judge.model import PREDICTION_POWERED
+from steelyard.analysis.judge.corrected_rate import PREDICTION_POWERED
 from steelyard.frozen import frozen
 from steelyard.metrics.run_data import CorrectedRate, RunData
 from steelyard.people.agreement import FEWEST_IN_SLICE, judge_figures

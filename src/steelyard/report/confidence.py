@@ -7,7 +7,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from steelyard.analysis.calibration import SIDES, Bucket, ConfidenceTexts
+from steelyard.analysis.confidence_model import Bucket, ConfidenceTexts
+from steelyard.analysis.confidence_thresholds import SIDES
 from steelyard.frozen import frozen
 from steelyard.metrics.figures import Slice
 from steelyard.report import document as doc
@@ -16,8 +17,8 @@ from steelyard.report.document import Block, Drawing, Facts, Fold, Section, Tabl
 from steelyard.report.figures import base, estimate, figures_table, interval, value
 from steelyard.report.model import Report
 from steelyard.report.render.json import encode_object, picked
-from steelyard.stats.arrays import SEED
 from steelyard.stats.intervals import Estimate
+from steelyard.stats.resampling import SEED
 from steelyard.store.selection import Selection
 
 _SIGNATURE = f"95 %: Wilson; calibration and thresholds: resampled cases | seed {SEED}"

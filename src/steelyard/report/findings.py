@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from steelyard.analysis.findings import MOST_CONFUSIONS
+from steelyard.analysis.confusions import MOST_CONFUSIONS
 from steelyard.analysis.model import FoundCode
 from steelyard.frozen import frozen
 from steelyard.records import RunHeader

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from steelyard.analysis.checks import CellChecks, CheckDetails, CheckOfCell
+from steelyard.analysis.flaky import FlakyCell
 from steelyard.analysis.latency import CellLatency, latency_metrics, percentiles
-from steelyard.analysis.repeats import CellChecks, CheckDetails, CheckOfCell
-from steelyard.analysis.stability import BANDS, CellStability, FlakyCell, StabilityDetails, band_of
+from steelyard.analysis.stability import BANDS, CellStability, StabilityDetails, band_of
 from steelyard.metrics.figures import Slice
 from steelyard.report import document as doc
 from steelyard.report import format as fmt

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.metrics.own import without_values
+from steelyard.metrics.own_values import without_values
 from steelyard.pairing.runs import ComparedRun
 from steelyard.records import CheckState, Sample
 from steelyard.stats.arrays import Array

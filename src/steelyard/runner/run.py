@@ -13,10 +13,10 @@ from itertools import islice, product
 from typing import TYPE_CHECKING, Any
 
 from steelyard import __version__, plugins
+from steelyard.analysis.cell_metrics import MOST_CELLS
 from steelyard.analysis.model import Summary
-from steelyard.analysis.repeats import MOST_CELLS
 from steelyard.analysis.stored import stored_form
-from steelyard.analysis.summary import summarise_stored
+from steelyard.analysis.summary_from_store import summarise_stored
 from steelyard.decide.baselines import Reference, held_against, runs_held_against, stored
 from steelyard.decide.gates import Decision
 from steelyard.decide.judge_limits import broken_judge_limits, judge_doubts
@@ -50,7 +50,7 @@ from steelyard.frozen import frozen, values_of
 from steelyard.loading.chosen_judge import models_of, refuse_self_judged
 from steelyard.loading.load import strict as with_strict_rules
 from steelyard.loading.own_metrics import load_metrics
-from steelyard.metrics.own import with_values
+from steelyard.metrics.own_values import with_values
 from steelyard.metrics.run_data import RunData
 from steelyard.records import Mode, RunHeader, RunState, Signature, TargetFacts
 from steelyard.redact import redacted_output

@@ -24,7 +24,7 @@ from itertools import combinations
 import numpy as np
 
 from steelyard.frozen import frozen
-from steelyard.stats.arrays import MOST_BLOCKS, Array
+from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import (
     SHARES,
     Estimate,
@@ -39,6 +39,7 @@ from steelyard.stats.intervals import (
     student,
     t_two_sided,
 )
+from steelyard.stats.resampling import MOST_BLOCKS
 
 _HAIR = 1e-9
 

@@ -30,7 +30,9 @@ import numpy as np
 
 from steelyard.frozen import frozen
 from steelyard.records import AtLeast
-from steelyard.stats.arrays import Array, beta_power, draws, incomplete_beta
+from steelyard.stats.arrays import Array
+from steelyard.stats.distributions import beta_power, incomplete_beta
+from steelyard.stats.resampling import draws
 
 
 @frozen

@@ -16,7 +16,8 @@ from functools import lru_cache
 import numpy as np
 
 from steelyard.frozen import frozen
-from steelyard.stats.arrays import SEED, Array, incomplete_beta
+from steelyard.stats.arrays import Array
+from steelyard.stats.distributions import incomplete_beta
 from steelyard.stats.intervals import (
     Bounds,
     Estimate,
@@ -28,6 +29,7 @@ from steelyard.stats.intervals import (
     t_quantile,
     t_two_sided,
 )
+from steelyard.stats.resampling import SEED
 
 SIGNIFICANT = 0.05
 NO_CHANGE = 1e-12

@@ -18,7 +18,8 @@ from statistics import NormalDist
 import numpy as np
 
 from steelyard.frozen import frozen
-from steelyard.stats.arrays import Array, binomial_below_each, binomial_chances, noncentral_t_above
+from steelyard.stats.arrays import Array
+from steelyard.stats.distributions import binomial_below_each, binomial_chances, noncentral_t_above
 from steelyard.stats.intervals import Z, t_quantile
 from steelyard.stats.paired import FEWEST_TO_SHOW, SIGNIFICANT
 

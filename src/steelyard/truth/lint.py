@@ -9,7 +9,7 @@ from typing import Any
 
 from steelyard.auditing.cases import case_flaws
 from steelyard.auditing.filling import resolved
-from steelyard.auditing.probes import even
+from steelyard.auditing.guesses import even
 from steelyard.frozen import frozen
 from steelyard.scoring.base import Answered, Scorer
 from steelyard.scoring.building import build_answer

@@ -10,7 +10,8 @@ from markupsafe import Markup
 
 from steelyard.comparing import report as blocks
 from steelyard.comparing import sentences
-from steelyard.comparing.attribution import attribute_stored, with_attribution
+from steelyard.comparing.attributed_verdict import with_attribution
+from steelyard.comparing.attribution import attribute_stored
 from steelyard.comparing.compare import compare
 from steelyard.comparing.model import Comparison
 from steelyard.pairing.cases import CommonCases, common_cases

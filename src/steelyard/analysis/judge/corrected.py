@@ -13,6 +13,7 @@ from dataclasses import field, replace
 
 import numpy as np
 
+from steelyard.analysis.judge.corrected_rate import corrected_pass_rate, without_rate
 from steelyard.analysis.judge.labels import (
     SampleKey,
     as_number,
@@ -21,7 +22,6 @@ from steelyard.analysis.judge.labels import (
     labels_by_case,
     why_labels_cannot_tell,
 )
-from steelyard.analysis.judge.model import corrected_pass_rate, without_rate
 from steelyard.analysis.judge.rubric import DescribedRubric, Labels, described_rubric
 from steelyard.analysis.model import JudgeCheck, Summary
 from steelyard.frozen import frozen

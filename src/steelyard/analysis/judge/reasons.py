@@ -81,11 +81,8 @@ def _first_problem(vote: Vote, rubric: DescribedRubric) -> str:
     return _POSITION.sub("[]", first)[:_LONGEST_PROBLEM]
 
 
-# Which texts have a reason, for whoever asks: the first wording of a reason stands for all of it.
-
-
 def silent_texts(data: RunData, reason: str) -> Contributions:
-    """Texts without a reading for one reason."""
+    """Texts without a reading for one reason; its first wording stands for all of it."""
     first: dict[str, str] = {}
 
     def things(sample: Sample, _: str) -> Iterator[Thing]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steelyard.analysis.judge.labels import as_number
-from steelyard.analysis.judge.model import PeopleFigures, people_beside
+from steelyard.analysis.judge.people import PeopleFigures, people_beside
 from steelyard.analysis.judge.reasons import ReasonCounter, exclusion_reason, is_excluded
 from steelyard.analysis.judge.rubric import (
     DescribedRubric,

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from steelyard.analysis.repeats import CellChecks, CheckDetails, CheckOfCell
+from steelyard.analysis.checks import CellChecks, CheckDetails, CheckOfCell
 from steelyard.metrics.figures import Slice
 from steelyard.report.charts.base import (
     BLUE,

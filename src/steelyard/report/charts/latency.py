@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from steelyard.analysis.latency import Bar, CellLatency, LatencyDetails, percentiles
+from steelyard.analysis.histogram import Bar
+from steelyard.analysis.latency import CellLatency, LatencyDetails, percentiles
 from steelyard.metrics.figures import Slice
 from steelyard.records import AtLeast
 from steelyard.report.charts.base import (

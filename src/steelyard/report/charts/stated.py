@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from steelyard.analysis.checks import CheckDetails, CheckOfCell
 from steelyard.analysis.latency import CellLatency, Spread, latency_metrics
-from steelyard.analysis.repeats import CheckDetails, CheckOfCell
 from steelyard.analysis.stability import CellStability, StabilityDetails
 from steelyard.stats.intervals import Estimate
 

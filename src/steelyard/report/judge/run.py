@@ -79,7 +79,7 @@ def judge_warnings(report: Report) -> list[str]:
     judge = report.summary.judge
     if judge is None:
         return []
-    from steelyard.analysis.judge.health import hardly_distinguishes
+    from steelyard.analysis.judge.constant_scores import hardly_distinguishes
     from steelyard.analysis.judge.model import is_inflated
 
     top, figures = judge_scale(report.header)[1], report.summary.overall

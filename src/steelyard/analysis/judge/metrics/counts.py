@@ -1,21 +1,17 @@
-"""How many texts and votes a judge had, and what they are counted by."""
+"""How many texts and votes a judge had, what they are counted by, and why texts came to nothing, reason by reason."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import fields
+from collections.abc import Callable
 
 import numpy as np
 
 from steelyard.analysis.judge.define import judge_metric, rows_of, share_of_texts
 from steelyard.analysis.judge.reasons import excluded_texts, silent_texts
 from steelyard.analysis.judge.votes import Votes, text_rows, vote_rows, votes_in
-from steelyard.metrics.kinds import Aggregate
 from steelyard.metrics.registry import Contribute, Contributions, Names
-from steelyard.metrics.run_data import RunData, Thing
-from steelyard.records import Sample
+from steelyard.metrics.run_data import RunData
 from steelyard.stats.arrays import Array
-from steelyard.store.base import Spending
 
 _IN_ORDER = "numbered in the order of the report"
 
@@ -82,9 +78,6 @@ for _kind, _rows, _there in (
     )
 
 
-# What a report lists one by one: a figure of an entry is computed when somebody asks for it.
-
-
 def _of_reason(
     reasons: Callable[[Votes], dict[str, int]], texts: Callable[[RunData, str], Contributions]
 ) -> Contribute:
@@ -115,31 +108,3 @@ for _name, _about, _reasons, _of_one in (
         listed=True,
         names=lambda votes, reasons=_reasons: [(str(at + 1),) for at in range(len(reasons(votes)))],  # type: ignore[misc]
     )
-
-
-_SPENT = [part.name for part in fields(Spending)]
-
-
-def _spent(data: RunData, names: Names) -> Contributions:
-    def things(sample: Sample, _: str) -> Iterator[Thing]:
-        for call in sample.judgement.calls if sample.judgement is not None else ():
-            spending = Spending()
-            spending.add(call.call_result)
-            yield float(getattr(spending, names[0])), f"{call.member}, turn {call.turn + 1}"
-
-    return data.things(things)
-
-
-judge_metric(
-    "spending.<what>",
-    "number",
-    "what calling the judge took",
-    "sum over the calls of the judge",
-    _spent,
-    gate=False,
-    of="calls",
-    counts="calls that did not report it add nothing",
-    listed=True,
-    aggregate=Aggregate.SUM,
-    names=lambda _: [(name,) for name in _SPENT],
-)

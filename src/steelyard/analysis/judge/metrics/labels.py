@@ -1,27 +1,25 @@
-"""A judge against what a careful reviewer says of the same texts, and beside several people."""
+"""The scores of a judge against those that a careful reviewer gives the same texts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from steelyard.analysis.judge.define import JACKKNIFE, judge_metric, labelled_rows, rows_of, without_sign
 from steelyard.analysis.judge.votes import Votes
-from steelyard.metrics.kinds import NO_INTERVAL, Aggregate
-from steelyard.metrics.registry import Contribute, Contributions, Level, Names
+from steelyard.metrics.kinds import Aggregate
+from steelyard.metrics.registry import Contribute, Contributions, Level
 from steelyard.stats.agreement import krippendorff_alpha, score_correlation, spearman, weighted_kappa
 from steelyard.stats.arrays import Array
-from steelyard.stats.groups import mean, of_some, share
+from steelyard.stats.groups import mean
 from steelyard.stats.intervals import Estimate
 
 _HAIR = 1e-9
-_OF_LABELS: dict[str, Any] = {"needs": "labels", "of": "texts", "level": Level.LABEL}
-_LABELLED = "texts that a reviewer has labelled; of several votes on one, what they come to"
-_MEAN = "Wilson's score interval by the standard error of the mean; texts of one case count as one cluster"
-_RATE = "Wilson's score interval; texts of one case count as one cluster"
+BY_LABELS: dict[str, Any] = {"needs": "labels", "of": "texts", "level": Level.LABEL}
+LABELLED = "texts that a reviewer has labelled; of several votes on one, what they come to"
+MEAN_INTERVAL = "Wilson's score interval by the standard error of the mean; texts of one case count as one cluster"
 
 
 def _outside(votes: Votes, name: str, *, capped: bool = False) -> Array:
@@ -45,7 +43,8 @@ def _both(votes: Votes, name: str) -> Callable[[int], str]:
     return lambda text: f"judge {given[text]:g}, label {label.best[text]:g}"
 
 
-def _differences(votes: Votes, name: str) -> Contributions:
+def differences(votes: Votes, name: str) -> Contributions:
+    """By text, the judge's score less the best score of its label."""
     label = votes.labels.of(name)
     return labelled_rows(votes, votes.uncapped(name) - label.best, ~np.isnan(label.best), _both(votes, name))
 
@@ -61,8 +60,8 @@ for _name, _about, _points in (
         f"{_about} / labelled texts with a score",
         _within(_points),
         better="higher",
-        counts=_LABELLED,
-        **_OF_LABELS,
+        counts=LABELLED,
+        **BY_LABELS,
     )
     judge_metric(
         f"agreement.<dimension>.capped_{_name}",
@@ -72,8 +71,8 @@ for _name, _about, _points in (
         _within(_points, capped=True),
         better="higher",
         gate=False,
-        counts=_LABELLED,
-        **_OF_LABELS,
+        counts=LABELLED,
+        **BY_LABELS,
     )
 
 
@@ -92,8 +91,8 @@ judge_metric(
     rows_of(_best),
     better="higher",
     gate=False,
-    counts=_LABELLED,
-    **_OF_LABELS,
+    counts=LABELLED,
+    **BY_LABELS,
 )
 
 
@@ -144,13 +143,13 @@ for _name, _unit, _gate, _about, _formula, _figure in (
         _unit,
         _about,
         f"{_formula}, of the judge's score and the best score of the label",
-        rows_of(_differences),
+        rows_of(differences),
         better="higher",
         gate=_gate,
         figure=_of_labelled(_figure),
         interval=JACKKNIFE,
-        counts=f"{_LABELLED}; the difference of the two is listed",
-        **_OF_LABELS,
+        counts=f"{LABELLED}; the difference of the two is listed",
+        **BY_LABELS,
     )
 
 
@@ -164,24 +163,24 @@ judge_metric(
     "points",
     "mean of judge minus label: above 0 the judge is lenient",
     "sum of (score - best score of the label) / labelled texts with a score",
-    rows_of(_differences),
+    rows_of(differences),
     better="",
     gate=False,
     figure=lambda votes, name: votes.once(_bias, name),
-    interval=_MEAN,
-    counts=_LABELLED,
-    **_OF_LABELS,
+    interval=MEAN_INTERVAL,
+    counts=LABELLED,
+    **BY_LABELS,
 )
 judge_metric(
     "agreement.<dimension>.bias",
     "points",
     "mean of judge minus best, without its sign",
     "sum of (score - best score of the label) / labelled texts with a score, without its sign",
-    rows_of(_differences),
+    rows_of(differences),
     figure=lambda votes, name: without_sign(votes.once(_bias, name)),
-    interval=_MEAN,
-    counts=_LABELLED,
-    **_OF_LABELS,
+    interval=MEAN_INTERVAL,
+    counts=LABELLED,
+    **BY_LABELS,
 )
 
 
@@ -197,8 +196,8 @@ judge_metric(
     "labelled texts with a score outside the range that the reviewer allows",
     rows_of(_far),
     gate=False,
-    counts=_LABELLED,
-    **_OF_LABELS,
+    counts=LABELLED,
+    **BY_LABELS,
 )
 
 
@@ -221,8 +220,8 @@ judge_metric(
     rows_of(_top_of_labels),
     better="",
     gate=False,
-    counts=_LABELLED,
-    **_OF_LABELS,
+    counts=LABELLED,
+    **BY_LABELS,
 )
 judge_metric(
     "top_beyond.<dimension>",
@@ -233,8 +232,8 @@ judge_metric(
     gate=False,
     aggregate=Aggregate.MEAN,
     scale=lambda _: (-1.0, 1.0),
-    counts=_LABELLED,
-    **_OF_LABELS,
+    counts=LABELLED,
+    **BY_LABELS,
 )
 
 
@@ -253,124 +252,6 @@ judge_metric(
     better="",
     gate=False,
     figure=_length_of_labels,
-    counts=_LABELLED,
-    **_OF_LABELS,
+    counts=LABELLED,
+    **BY_LABELS,
 )
-
-
-# Flags.
-
-
-def _flagged(votes: Votes, name: str, *, capped: bool) -> tuple[Array, Array, Array]:
-    """By labelled text, what the judge and the reviewer say of a flag, and its case."""
-    label = votes.labels.flag(name)
-    labelled = ~np.isnan(label)
-    given = votes.capped(name) if capped else votes.uncapped(name)
-    return given[labelled], label[labelled], votes.unit[labelled]
-
-
-def _precision(votes: Votes, name: str, *, capped: bool = False) -> Estimate:
-    given, label, case = _flagged(votes, name, capped=capped)
-    return of_some(share(label == 1, given == 1, case), int(np.isnan(given).sum()))
-
-
-def _recall(votes: Votes, name: str, *, capped: bool = False) -> Estimate:
-    given, label, case = _flagged(votes, name, capped=capped)
-    known = ~np.isnan(given)
-    return of_some(share(given == 1, (label == 1) & known, case), int(((label == 1) & ~known).sum()))
-
-
-def _flag_rows(which: str, *, capped: bool) -> Contribute:
-    """Of precision the texts that the judge flagged and whether the reviewer does; of recall the other way round."""
-
-    def rows(votes: Votes, name: str) -> Contributions:
-        given, label = votes.capped(name) if capped else votes.uncapped(name), votes.labels.flag(name)
-        inside, of = (given == 1, label) if which == "precision" else (label == 1, given)
-        return labelled_rows(votes, of, inside & ~np.isnan(label))
-
-    return rows_of(rows)
-
-
-for _name, _rate, _about, _formula in (
-    (
-        *("precision", _precision, "labelled true, among those the judge flagged"),
-        "texts flagged by both / labelled texts that the judge flagged",
-    ),
-    (
-        *("recall", _recall, "flagged by the judge, among those labelled true"),
-        "texts flagged by both / texts that the reviewer flags",
-    ),
-):
-    for _capped in (False, True):
-        judge_metric(
-            f"flag.<flag>.{'capped_' if _capped else ''}{_name}",
-            "share",
-            f"{_about}{', after rules and checks' if _capped else ''}",
-            _formula,
-            _flag_rows(_name, capped=_capped),
-            better="higher",
-            gate=not _capped,
-            figure=partial(_rate, capped=_capped),
-            interval=_RATE,
-            counts=_LABELLED,
-            **_OF_LABELS,
-        )
-
-
-# Several people beside the judge.
-
-
-def _with_people(votes: Votes) -> Iterable[Names]:
-    return [(name,) for name in votes.rubric.dimensions if votes.people(name) is not None]
-
-
-def _of_people(figure: Callable[[Any], Estimate]) -> Callable[[Votes, str], Estimate]:
-    return lambda votes, name: figure(votes.people(name))
-
-
-for _name, _unit, _about, _formula, _beside, _interval in (
-    (
-        *("kappa", "kappa", "kappa between two people: the ceiling of a judge's"),
-        "Cohen's kappa with quadratic weights between two people, over all pairs of them",
-        lambda people: people.kappa,
-        JACKKNIFE,
-    ),
-    (
-        *("judge_kappa", "kappa", "kappa between the judge and one person"),
-        "Cohen's kappa with quadratic weights between the judge and one person, over all people",
-        lambda people: people.judge_kappa,
-        JACKKNIFE,
-    ),
-    (
-        *("alpha", "alpha", "Krippendorff's alpha of all people"),
-        "Krippendorff's alpha, ordinal, between all people",
-        lambda people: people.alpha,
-        JACKKNIFE,
-    ),
-    (
-        *("advantage", "share", "how often the judge is at least as near to the others as a person is"),
-        "mean over people of the share of texts on which the judge is at least as near to the others",
-        lambda people: people.test.advantage,
-        _MEAN,
-    ),
-    (
-        *("winning_rate", "share", "people than whom the judge is worse by less than epsilon"),
-        "people than whom the judge is worse by less than epsilon, beyond noise / people with enough texts",
-        lambda people: Estimate(people.test.winning_rate, people.test.n_people),
-        NO_INTERVAL,
-    ),
-):
-    judge_metric(
-        f"people.<dimension>.{_name}",
-        _unit,
-        _about,
-        _formula,
-        rows_of(_differences),
-        better="higher",
-        gate=False,
-        figure=_of_people(_beside),
-        interval=_interval,
-        names=_with_people,
-        counts=f"{_LABELLED}; the difference of the judge's score and the label is listed",
-        **_OF_LABELS,
-    )

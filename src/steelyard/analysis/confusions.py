@@ -1,4 +1,4 @@
-"""Findings: what was taken for what, and where in the texts the errors are."""
+"""Confusions: what was taken for what, the most frequent first, and the metrics of each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard.frozen import frozen
 from steelyard.metrics.kinds import Aggregate
-from steelyard.metrics.registry import Contributions, Labels, Metric, Names, register, same_but
+from steelyard.metrics.registry import Contributions, Metric, Names, register, same_but
 from steelyard.metrics.run_data import RunData
 from steelyard.metrics.table import FORMAT, Table
 from steelyard.records import Finding
@@ -88,10 +88,7 @@ def _texts(contents: Contents, places: Array) -> Iterator[tuple[int, tuple[str, 
         yield from enumerate(contents.confused(places[at : at + _LOOKED_AT].tolist()), at)
 
 
-# Metrics of confusions, which are rows of a list, and of sections, which every finding may name.
-
-
-def _of_findings(data: RunData, wanted: Callable[[Finding], bool], counts: Array, words: str = "") -> Contributions:
+def of_findings(data: RunData, wanted: Callable[[Finding], bool], counts: Array, words: str = "") -> Contributions:
     """How many findings every conclusive sample has that are wanted, each named with its place."""
 
     def detail(sample: int) -> str:
@@ -117,11 +114,11 @@ def _confused(data: RunData, names: Names, *, once: bool) -> Contributions:
 
     counts = np.array([sum(map(wanted, data.read[at][0].findings)) for at in range(data.table.n)])
     words = f"findings of {row.code} that expected {row.expected} and got {row.got}; {_ROLE}"
-    return _of_findings(data, wanted, np.minimum(counts, 1) if once else counts, words)
+    return of_findings(data, wanted, np.minimum(counts, 1) if once else counts, words)
 
 
-_LEFT_OUT = "findings of inconclusive samples are left out"
-_ROLE = f"of something with a role, the role is compared; {_LEFT_OUT}"
+LEFT_OUT = "findings of inconclusive samples are left out"
+_ROLE = f"of something with a role, the role is compared; {LEFT_OUT}"
 _FOUND = "findings of a code that expected one thing and got another"
 _CONFUSION = register(
     Metric(
@@ -147,111 +144,5 @@ register(
         about=f"samples with at least one of the {_FOUND}",
         formula=f"samples with at least one of the {_FOUND}",
         contributions=lambda data, names: _confused(data, names, once=True),
-    )
-)
-
-
-@frozen
-class _Sections:
-    """The findings of conclusive samples that name the region they begin in: regions with most of them first."""
-
-    names: tuple[str, ...]
-    sample: Array
-    section: Array
-    """By finding, a place in `names`."""
-    code: Array
-
-
-def _sections(data: RunData) -> _Sections:
-    columns = data.columns
-    if len(columns.finding_section) != len(columns.finding_sample) or not any(columns.finding_sections):
-        nothing = np.empty(0, dtype=np.int64)
-        return _Sections((), nothing, nothing, nothing)
-    named = np.array([bool(name) for name in columns.finding_sections])
-    believed = data.table.conclusive[columns.finding_sample.astype(int)] & named[columns.finding_section]
-    section = columns.finding_section[believed].astype(int)
-    counts = np.bincount(section, minlength=len(columns.finding_sections))
-    ranked = sorted(np.flatnonzero(counts).tolist(), key=lambda code: (-counts[code], columns.finding_sections[code]))
-    place = np.zeros(len(counts), dtype=np.int64)
-    place[ranked] = np.arange(len(ranked))
-    names = tuple(columns.finding_sections[code] for code in ranked)
-    return _Sections(
-        names, columns.finding_sample[believed].astype(int), place[section], columns.finding_code[believed].astype(int)
-    )
-
-
-def _in_sections(data: RunData) -> Labels:
-    found = data.once(_sections)
-    return Labels(found.names, found.sample, found.section, data.table.conclusive, data.table.left_out)
-
-
-def _once_in_sections(data: RunData) -> Labels:
-    found = data.once(_sections)
-    n = max(1, len(found.names))
-    pairs, _ = distinct(found.sample * n + found.section)
-    return Labels(found.names, pairs // n, pairs % n, data.table.conclusive, data.table.left_out)
-
-
-def _names_of_sections(data: RunData) -> list[Names]:
-    return [(name,) for name in data.once(_sections).names]
-
-
-def _codes_of_sections(data: RunData) -> list[Names]:
-    """Section by section the codes in it, most frequent first."""
-    found, codes = data.once(_sections), data.columns.finding_codes
-    results: list[Names] = []
-    for at, name in enumerate(found.names):
-        counts = np.bincount(found.code[found.section == at], minlength=len(codes))
-        ranked = sorted(np.flatnonzero(counts).tolist(), key=lambda code: (-counts[code], codes[code]))
-        results += [(name, codes[code]) for code in ranked]
-    return results
-
-
-def _in_section(data: RunData, names: Names, *, once: bool = False) -> Contributions:
-    """The findings of every sample that begin in a section, all or those of a code."""
-    found = data.once(_sections)
-    here = found.section == found.names.index(names[0])
-    for code in names[1:]:
-        here &= found.code == data.columns.finding_codes.index(code)
-
-    def wanted(finding: Finding) -> bool:
-        return finding.section == names[0] and (names[1:] or (finding.code,)) == (finding.code,)
-
-    counts = np.bincount(found.sample[here], minlength=data.table.n)
-    return _of_findings(data, wanted, np.minimum(counts, 1) if once else counts)
-
-
-_BEGIN = "findings that begin in that region of the text"
-_SECTION = register(
-    same_but(
-        _CONFUSION,
-        name="section.<section>",
-        about=_BEGIN,
-        formula=_BEGIN,
-        counts=_LEFT_OUT,
-        contributions=_in_section,
-        listed=False,
-        labels=_in_sections,
-        all_names=_names_of_sections,
-    )
-)
-register(
-    same_but(
-        _SECTION,
-        name="section.<section>.samples",
-        about=f"samples with at least one of the {_BEGIN}",
-        formula=f"samples with at least one of the {_BEGIN}",
-        contributions=lambda data, names: _in_section(data, names, once=True),
-        labels=_once_in_sections,
-    )
-)
-register(
-    same_but(
-        _SECTION,
-        name="section.<section>.<code>",
-        about=f"{_BEGIN}, of one code",
-        formula=f"{_BEGIN}, of one code",
-        labels=None,
-        all_names=_codes_of_sections,
     )
 )
