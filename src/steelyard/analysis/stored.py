@@ -59,19 +59,21 @@ def figures_of(
     """By run, the figures of the whole runs and of their slices by some factors (None: by all): every one, or those of
     some names.
 
-    A run that goes on has those that it had when it was last interrupted, or none; one that is interrupted has them.
+    A run that goes on has none; one that is interrupted has those of the samples that it has.
     """
     factors = None if factors is None else {"", *factors}
     wanted = None if names is None else {PLANNED, *names}
     stored = store.figures([header.id for header in headers], wanted, factors)
     results = {run_id: Figures(rows) for run_id, rows in stored.items()}
     with_labels = names is None or any(name.startswith(OF_LABELS) for name in names)
-    bases = store.summary_bases(list(stored)) if with_labels else {}
+    # A name that a run does not have may be that of a metric that is newer than its figures.
+    may_be_old = [key for key, had in results.items() if with_labels or not {*(names or ())} <= had.kinds.keys()]
+    bases = store.summary_bases(may_be_old)
     for header in headers:
         if header.state is RunState.RUNNING:
             continue
-        has_ended, is_stored = header.state is RunState.ENDED, header.id in stored
-        if not is_stored or (has_ended and with_labels and not is_current(store, header.id, bases[header.id])):
+        has_ended, basis = header.state is RunState.ENDED, bases.get(header.id)
+        if header.id not in stored or (has_ended and basis is not None and not is_current(store, header.id, basis)):
             # A list shows runs without their suites, which the figures are made by.
             run = store.run(header.id)
             every = (summary_of(store, run) if has_ended else _kept(store, run)).figures.rows()
@@ -86,9 +88,15 @@ def figures_of(
 
 def _kept(store: Store, header: RunHeader) -> Summary:
     """The summary, computed now and stored."""
-    summary = _computed(store, header)
+
+    def made() -> tuple[Summary, StoredSummary]:
+        summary = _computed(store, header)
+        return summary, stored_form(store, header.id, summary)
+
+    # In one view: a label that comes meanwhile is neither in the figures nor in what they are said to be made of.
+    summary, form = store.one_view(made)
     with suppress(StoreError):  # whoever may not write reads it all the same
-        store.keep_summary(header.id, stored_form(store, header.id, summary))
+        store.keep_summary(header.id, form)
     return summary
 
 
