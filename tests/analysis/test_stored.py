@@ -51,6 +51,15 @@ def label(store: SqlStore, run: RunHeader, good: int, n: int = N) -> None:
     add_planned(store, records)
 
 
+TURNED = QueuePlan("verdict", turned=(DISAGREEMENT,))
+"""A plan that draws by chance what had been picked before."""
+
+
+def draw(store: SqlStore, run: RunHeader, plan: QueuePlan, n: int) -> None:
+    """Keep a plan of the run that draws its first answers at random."""
+    store.people.add_places(Queue(run.id), plan, [((case(number).id, "", 0), RANDOM) for number in range(n)])
+
+
 def corrected(store: SqlStore, run: RunHeader) -> Estimate:
     return figures_of(store, [run], ["pass_rate.corrected"])[run.id].slice()["pass_rate.corrected"]
 
@@ -72,17 +81,32 @@ def test_a_label_that_is_withdrawn_is_in_no_figure_any_more(store: SqlStore, run
     assert all_figures(store, run).slice()["labels.texts"].value is None
 
 
-def test_a_plan_alone_may_change_what_labels_say(store: SqlStore, run: RunHeader) -> None:
+@pytest.mark.parametrize("changed", ["plan", "places"])
+def test_a_plan_alone_may_change_what_labels_say(store: SqlStore, run: RunHeader, changed: str) -> None:
+    # Ten of twelve have labels. Either all are drawn before and some are then said to have been picked first, or the
+    # last two are drawn later: both times the draw is then unfinished.
+    first, plan = (N, QueuePlan("verdict")) if changed == "plan" else (10, TURNED)
+    draw(store, run, plan, first)
     label(store, run, good=9, n=10)
-    # Of 8 that the run passes (1, 2, 4, 5, 7, 8, 10, 11), 6 have labels, all good; of the other 4, all have, and 3 are
-    # good: 8 / 12 x 6 / 6 + 4 / 12 x 3 / 4.
+    # Of the 8 that the run passes 6 have labels, all good; of the other 4 all have, and 3 are good:
+    # 8 / 12 x 6 / 6 + 4 / 12 x 3 / 4.
     assert corrected(store, run).value == pytest.approx(11 / 12)
-    # Now all are drawn, some of which had been picked before: until the last two are labelled, the draw is unfinished.
-    places = [((case(number).id, "", 0), RANDOM) for number in range(N)]
-    store.people.add_places(Queue(run.id), QueuePlan("verdict", turned=(DISAGREEMENT,)), places)
+    draw(store, run, TURNED, 0 if changed == "plan" else N)
     assert not has_summary(store, run)
     assert corrected(store, run).value is None
     assert "of the others 2 have no label yet" in summary_of(store, run).judge_check.message  # type: ignore[union-attr]
+
+
+def test_a_label_outside_of_any_plan_counts_until_it_is_withdrawn(store: SqlStore, run: RunHeader) -> None:
+    of = [case(number).id for number in range(N)]
+    given = [LabelRecord("demo", name, "ann", "verdict", at < 9, run.id) for at, name in enumerate(of)]
+    numbers = store.people.add_labels(given)
+    # All answers have labels, so that it does not matter how they were chosen.
+    assert corrected(store, run).value == pytest.approx(9 / 12)
+    for number in numbers[:9]:
+        store.people.withdraw(number)
+    assert corrected(store, run).value is None
+    assert summary_of(store, run).overall["labels.texts"].value == 3
 
 
 def test_labels_of_one_run_leave_the_figures_of_another_as_they_are(
