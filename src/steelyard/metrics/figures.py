@@ -9,12 +9,12 @@ Names are those that gates use. Whatever wants a number of a run asks for it her
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from steelyard.metrics.registry import POINTS, READABLE, Names
+from steelyard.metrics.registry import POINTS, READABLE, Names, blanks, filled, quoted
 from steelyard.stats.intervals import Estimate, Possible
 from steelyard.store.figures import Figure, Kind, SliceKey
 from steelyard.wording import counted
@@ -81,6 +81,20 @@ class Slice(Mapping[str, Estimate]):
         """The figures of this slice and of no other."""
         every = (Figure(self.key, name, self._kinds[name], estimate) for name, estimate in self._named.items())
         return Figures(every, {self.key: self.n_planned})
+
+    def of(self, pattern: str, *names: str) -> Estimate:
+        """The figure of a metric whose angle brackets are filled with these names, whatever else is spelled so."""
+        return self[self.name_of(pattern, *names)]
+
+    def count_of(self, pattern: str, *names: str) -> int:
+        """The same of a figure that is a number of something; 0 where the run does not have it."""
+        return self.count(self.name_of(pattern, *names))
+
+    def name_of(self, pattern: str, *names: str) -> str:
+        """What that figure is called in the run."""
+        plain = filled(pattern, names)
+        called = self._kinds.get(plain)
+        return plain if called is None or called.names == names[: len(blanks(pattern))] else quoted(pattern, names)
 
     def kind(self, name: str) -> Kind:
         """What a name is of."""
@@ -230,7 +244,22 @@ def run_figures(data: RunData) -> Figures:
             rows.append(Figure(key, PLANNED, Kind(PLANNED), Estimate(float(n), n)))
         for name, kind, column in _columns(data, factor):
             rows += [Figure(key, name, kind, figure) for key, figure in zip(keys, column, strict=True)]
-    return Figures(rows, planned)
+    return Figures(_told_apart(rows), planned)
+
+
+def _told_apart(rows: Sequence[Figure]) -> Sequence[Figure]:
+    """The same, with names in quotes where two metrics are spelled alike: a code may be called `total`, a measure
+    `points` and a section `intro.samples`. As in gates, the literal spelling keeps the plain name."""
+    kinds: dict[str, dict[Kind, None]] = {}
+    for row in rows:
+        kinds.setdefault(row.name, {}).setdefault(row.kind)
+    renamed: dict[tuple[str, Kind], str] = {}
+    for name, alike in kinds.items():
+        _, *others = sorted(alike, key=lambda kind: (len(kind.names), sum("." in part for part in kind.names)))
+        renamed |= {(name, kind): quoted(*kind) for kind in others}
+    if not renamed:
+        return rows
+    return [row._replace(name=renamed.get((row.name, row.kind), row.name)) for row in rows]
 
 
 def hits(data: RunData, factor: str) -> list[Hit]:
@@ -259,7 +288,7 @@ def row_figures_of(data: RunData) -> Slice:
         Figure(WHOLE_RUN, metric.filled(names), Kind(metric.name, names), column[0])
         for metric, names, column, _ in row_figures(data)
     ]
-    return Figures(rows).slice()
+    return Figures(_told_apart(rows)).slice()
 
 
 Named = tuple[str, Kind, list[Estimate]]
