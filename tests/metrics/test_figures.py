@@ -15,14 +15,19 @@ from parts.judged_store import put_judged
 from parts.mixed_run import put_labels, put_mixed
 from parts.rich_run import put_rich
 from steelyard.analysis.model import Summary
-from steelyard.analysis.stored import figures_of, summary_of
+from steelyard.analysis.stored import all_figures, figures_of, summary_of
 from steelyard.analysis.summary_from_store import summarise_stored
+from steelyard.decide.gates import evaluate
 from steelyard.metrics.figures import WHOLE_RUN, Figures
 from steelyard.metrics.kinds import NO_INTERVAL
 from steelyard.metrics.registry import metric, register, unregister
 from steelyard.metrics.samples import latency_quantile
-from steelyard.records import RunHeader, RunState
+from steelyard.records import Finding, RunHeader, RunState, Score, Verdict
+from steelyard.report.build import build_report
+from steelyard.report.document import Table, every_block
+from steelyard.report.run import document
 from steelyard.stats.intervals import Estimate
+from steelyard.store.base import Store
 from steelyard.store.figures import Figure, Kind, SliceKey
 from steelyard.store.sql import open_store
 
@@ -74,6 +79,74 @@ def test_figures_of_one_metric_are_found_by_what_fills_its_name() -> None:
     assert whole.each("score.<component>.<measure>", "items") == {"recall": recall}
     assert whole.each("score.<component>.<measure>", "other") == {}
     assert (whole.count("findings.a.b"), whole.count("findings.none")) == (3, 0)
+
+
+RATIO = {"numerator": "hit", "denominator": "all", "about": "", "better": "higher"}
+ALIKE = {"name": "title", "code": "YEAR", "measures": {"points": RATIO, "average": RATIO}}
+"""A component whose measures are called as its own figures are."""
+
+
+def put_alike(store: Store) -> RunHeader:
+    """Six samples with half the points of the title and 1 of 4 counted in each; findings whose codes and sections are
+    called as other figures are: in samples 0 and 1 `total` once and `A` twice, in sample 3 `A.samples` five times."""
+    suite = stored.header().suite | {"components": [ALIKE], "gates": ["score.title.points >= 0.4"]}
+    run = stored.header("alike-1", suite=suite, n_planned=6)
+    store.create_run(run)
+    cases = [stored.case(number) for number in range(6)]
+    found = {at: [("total", "intro"), ("A", "intro"), ("A", "intro")] for at in (0, 1)}
+    found[3] = [("A.samples", "intro.samples")] * 5
+    for number, of in enumerate(cases):
+        findings = tuple(Finding(code, "x", 1, 2, section=section) for code, section in found.get(number, ()))
+        score = Score("title", 0.5, 1.0, counts={"hit": 1, "all": 4})
+        store.add_samples(
+            run.id,
+            [stored.sample(of, number, score=0.5, scores=(score,), findings=findings)],
+            cases[number : number + 1],
+        )
+    run.state = RunState.ENDED
+    store.update_run(run)
+    return run
+
+
+def test_metrics_that_are_spelled_alike_have_each_their_own_figure(tmp_path: Path) -> None:
+    with open_store(tmp_path / "store.sqlite") as store:
+        run = put_alike(store)
+        for _ in range(2):  # computed, and as it was stored
+            whole = summary_of(store, run).overall
+            # As in gates, the plain name is that of the literal spelling.
+            assert (whole["score.title.points"].value, whole["score.title.average"].value) == (0.5, 0.5)
+            of_measures = [whole.of("score.<component>.<measure>", "title", name) for name in ("points", "average")]
+            assert [(item.value, item.numerator, item.denominator) for item in of_measures] == [(0.25, 6, 24)] * 2
+            assert whole['score."title"."points"'] == of_measures[0]
+            assert whole.counts("findings.<code>") == {"total": 2, "A": 4, "A.samples": 5}
+            assert (whole.count("findings.total"), whole.count_of("findings.<code>", "total")) == (11, 2)
+            assert whole.counts("findings.<code>.samples") == {"total": 2, "A": 2, "A.samples": 1}
+            assert (whole.count("findings.A.samples"), whole.count_of("findings.<code>", "A.samples")) == (2, 5)
+            assert whole.counts("section.<section>") == {"intro": 6, "intro.samples": 5}
+            assert whole.counts("section.<section>.samples") == {"intro": 2, "intro.samples": 1}
+        assert len({(of, name) for of, name in all_figures(store, run)}) == len(list(all_figures(store, run).rows()))
+
+
+def test_what_is_spelled_alike_is_shown_and_gated_as_what_it_is(tmp_path: Path) -> None:
+    with open_store(tmp_path / "store.sqlite") as store:
+        run = put_alike(store)
+        report = build_report(store, run)
+        (gate,) = report.decision.gates
+        assert (gate.value.value, gate.verdict) == (0.5, Verdict.PASS)
+        (result,) = evaluate(['findings."A.samples" <= 4'], report.summary)
+        assert (result.value.value, result.verdict) == (5.0, Verdict.FAIL)
+        tables = {item.title: item for item in every_block(document(report).blocks) if isinstance(item, Table)}
+        assert [row[2] for row in tables["Components"].rows] == ["50.0 %"]
+        assert [row[:2] for row in tables["Measures"].rows] == [("points", "25.0 %"), ("average", "25.0 %")]
+        assert {row[0]: row[1:3] for row in tables["Errors by code"].rows} == {
+            "total": ("2", "2 (33.3 %)"),
+            "A": ("4", "2 (33.3 %)"),
+            "A.samples": ("5", "1 (16.7 %)"),
+        }
+        assert {row[0]: row[1:3] for row in tables["Errors by section"].rows} == {
+            "intro": ("6", "2"),
+            "intro.samples": ("5", "1"),
+        }
 
 
 @pytest.mark.parametrize("kind", ["rich", "mixed"])
@@ -173,7 +246,7 @@ def test_a_run_that_was_stored_before_a_metric_was_defined_has_it_in_a_list(
         try:
             listed = figures_of(store, [header], ["latency.p90"])[header.id]
             # It is stored now: neither this nor a name that the run has not is computed again.
-            monkeypatch.setattr("steelyard.analysis.summary.summarise_stored", None)
+            monkeypatch.setattr("steelyard.analysis.summary_from_store.summarise_stored", None)
             assert figures_of(store, [header], ["latency.p90", "band.None"])[header.id] == listed
         finally:
             unregister("latency.p90")

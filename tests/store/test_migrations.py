@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from parts.stored import header
+from parts.stored import case, header, sample
+from steelyard.analysis.stored import figures_of, summary_of
 from steelyard.errors import StoreError
+from steelyard.records import RunFacts
 from steelyard.store import schema as schema_module
 from steelyard.store.schema import MIGRATIONS, Dialect, Executes
 from steelyard.store.sql import open_store
@@ -56,6 +60,61 @@ def test_a_migration_that_fails_changes_nothing(url: str, monkeypatch: pytest.Mo
     with pytest.raises(StoreError), store.database.reading() as session:
         session.execute("SELECT * FROM half")
     store.close()
+
+
+BEFORE_FIGURES = MIGRATIONS[: MIGRATIONS.index(schema_module.m008_figures)]
+SUMMARIES = {
+    "all-cached": {"reused": {"answers": 3, "cached": 3}, "overall": {"average": {"value": 0.1, "n": 9}}},
+    "some-cached": {"reused": {"answers": 3, "cached": 2}},
+    "not-cached": {"reused": None},
+    "none": None,
+}
+"""By run, the summary that a version stored which had no figures as rows."""
+
+
+@pytest.fixture
+def before_figures(url: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A store of that version with an ended run of three answers for each summary: its score is 0.8, as it said itself
+    of all but one."""
+    monkeypatch.setattr(schema_module, "MIGRATIONS", BEFORE_FIGURES)
+    store = open_store(url)
+    cases = [case(number) for number in range(3)]
+    for at, (name, summary) in enumerate(SUMMARIES.items()):
+        run = header(name, created_at=1000.0 + at, options=RunFacts(limit=20))
+        store.create_run(run)
+        store.add_samples(name, [sample(of, number) for number, of in enumerate(cases)], cases)
+        with store.database.writing() as session:
+            stored = None if summary is None else json.dumps(summary)
+            session.execute("UPDATE runs SET summary = ?, state = 'ended' WHERE id = ?", (stored, name))
+    store.close()
+    monkeypatch.undo()
+    return url
+
+
+def test_runs_of_before_the_figures_were_rows_have_figures_of_their_samples(before_figures: str) -> None:
+    with open_store(before_figures) as store:
+        for run in store.runs():
+            assert store.summary(run.id) is None
+            (average,) = (found["average"] for found in figures_of(store, [run], ["average"]).values())
+            # Not what the summary said.
+            assert (average.value, average.n) == (pytest.approx(0.8), 3)
+            assert store.summary(run.id) is not None
+
+
+def test_whether_all_answers_came_from_the_cache_is_known_of_runs_of_before(before_figures: str) -> None:
+    with open_store(before_figures) as store:
+        facts = {run.id: run.options for run in store.runs()}
+    assert {name: of.all_cached for name, of in facts.items()} == dict.fromkeys(SUMMARIES, False) | {"all-cached": True}
+    # Nothing else of them changed.
+    assert [replace(of, all_cached=False) for of in facts.values()] == [RunFacts(limit=20)] * len(SUMMARIES)
+
+
+def test_ended_runs_cannot_be_changed_after_it(before_figures: str) -> None:
+    with open_store(before_figures) as store:
+        summary_of(store, store.run("none"))
+        for change in ("runs SET verdict = 'PASS'", "figures SET value = 1.0", "summaries SET lists = '{}'"):
+            with pytest.raises(StoreError, match="has ended"), store.database.writing() as session:
+                session.execute(f"UPDATE {change}")
 
 
 def test_a_newer_store_is_refused_and_not_touched(url: str, monkeypatch: pytest.MonkeyPatch) -> None:

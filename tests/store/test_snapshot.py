@@ -28,7 +28,7 @@ from steelyard.store import samples as samples_module
 from steelyard.store import snapshot as snapshot_module
 from steelyard.store.base import Spending
 from steelyard.store.snapshot import read_snapshot, write_snapshot
-from steelyard.store.snapshot_format import VERSION, snapshot_schema
+from steelyard.store.snapshot_format import VERSION, ContentDigest, snapshot_schema
 from steelyard.store.sql import SqlStore, open_store
 
 _numbers = count()
@@ -135,6 +135,59 @@ def test_a_different_run_of_the_same_id_is_refused(snapshot: Path, store: SqlSto
     with pytest.raises(SnapshotError, match=r"already holds a run demo-1 with other content\. Nothing was imported"):
         read_snapshot(store, snapshot)
     assert store.columns("demo-1").n == 0
+
+
+def earlier(snapshot: Path, summary: Any) -> Path:
+    """The same run as a version wrote it that stored a summary with it."""
+    data = json.loads(snapshot.read_text())
+    data["run"]["summary"] = summary
+    digest = ContentDigest()
+    for record in (data["run"], *data["cases"], *data["samples"]):
+        digest.add(record)
+    file = snapshot.with_name("earlier.json")
+    file.write_text(json.dumps(data | {"digest": digest.text()}))
+    return file
+
+
+def test_a_run_of_an_earlier_version_is_the_same_run_again(snapshot: Path, store: SqlStore) -> None:
+    old = earlier(snapshot, {"passing": "", "reused": {"answers": 4, "cached": 1}})
+    for file in (old, old, snapshot):
+        assert read_snapshot(store, file) == "demo-1"
+    assert len(store.runs()) == 1
+    assert not store.run("demo-1").options.all_cached
+
+
+def test_a_run_of_an_earlier_version_that_was_edited_is_refused(snapshot: Path, store: SqlStore) -> None:
+    old = earlier(snapshot, {"passing": ""})
+    for stored in (False, True):
+        if stored:
+            read_snapshot(store, snapshot)
+        edited = old.with_name("edited.json")
+        edited.write_text(old.read_text().replace('"score": 0.8', '"score": 0.9', 1))
+        assert edited.read_text() != old.read_text()
+        with pytest.raises(SnapshotError, match="does not fit the digest"):
+            read_snapshot(store, edited)
+
+
+@pytest.mark.parametrize(
+    ("summary", "all_cached"),
+    [
+        ({"reused": {"answers": 4, "cached": 4}}, True),
+        ({"reused": {"answers": 4, "cached": 3}}, False),
+        ({"reused": {"answers": 0, "cached": 0}}, False),
+        ({"reused": None}, False),
+        ({"reused": {"answers": "4", "cached": []}}, False),
+        ([4], False),
+        (None, False),
+    ],
+)
+def test_a_run_of_an_earlier_version_whose_answers_all_came_from_the_cache_is_no_new_reading(
+    snapshot: Path, store: SqlStore, summary: Any, all_cached: bool
+) -> None:
+    read_snapshot(store, earlier(snapshot, summary))
+    assert store.run("demo-1").options.all_cached is all_cached
+    # It is that run when it comes once more.
+    assert read_snapshot(store, earlier(snapshot, summary)) == "demo-1"
 
 
 def test_a_snapshot_fits_the_published_schema(snapshot: Path) -> None:

@@ -10,13 +10,13 @@ import pytest
 
 from parts.histories import keep, made_run
 from parts.served import client_on
-from parts.stored import case, header, sample
+from parts.stored import add_planned, case, ended_run, header, sample
 from steelyard.records import RunFacts, RunState, Verdict
 from steelyard.report import document as doc
 from steelyard.report.build import build_report
 from steelyard.report.run import document
 from steelyard.store.baseline_log import BaselineEntry
-from steelyard.store.people import LabelRecord
+from steelyard.store.people import DISAGREEMENT, RANDOM, LabelRecord, Queue, QueuePlan
 from steelyard.web.run import state_of
 
 COUNTED = {
@@ -216,6 +216,42 @@ def test_what_figures_depend_on_changes_with_labels_and_baselines(store):
     store.people.withdraw(number)
     states.append(state_of(store, run))
     assert len(set(states)) == 4
+
+
+def _put_labels(store, n, good):
+    """A run of 12 answers, the first `n` of which have labels that a plan drew; `good` of these let it pass."""
+    run = ended_run(store, 12)
+    told = [(case(number).id, number < good) for number in range(n)]
+    labels = [LabelRecord("demo", name, "ann", "verdict", value, run.id, drawn=RANDOM) for name, value in told]
+    add_planned(store, labels)
+    return run
+
+
+def _corrected(page):
+    return page["report"]["figures"]["pass_rate.corrected"]["value"]
+
+
+def test_pages_show_what_labels_come_to_also_after_a_plan_alone_changed_it(store):
+    run = _put_labels(store, 10, 9)
+    with client_on(store) as client:
+        # 6 of the 8 that pass are labelled, all good; the other 4 all are, 3 of them good: 8 / 12 + 4 / 12 x 3 / 4.
+        assert _corrected(client.get("/api/runs/demo-1").json()) == pytest.approx(11 / 12)
+        of_people = client.get("/api/desk/demo-1/figures").json()
+        assert of_people["estimates"]["figures"][0]["together"]["value"] == pytest.approx(11 / 12)
+        # All are drawn at random now, where some had been picked: two have no label yet.
+        places = [((case(number).id, "", 0), RANDOM) for number in range(12)]
+        store.people.add_places(Queue(run.id), QueuePlan("verdict", turned=(DISAGREEMENT,)), places)
+        assert _corrected(client.get("/api/runs/demo-1").json()) is None
+        of_people = client.get("/api/desk/demo-1/figures").json()
+        assert of_people["estimates"]["figures"][0]["together"]["value"] is None
+
+
+def test_a_suite_counts_the_labels_that_were_not_taken_back(store):
+    _put_labels(store, 3, 3)
+    store.people.withdraw(2)
+    with client_on(store) as client:
+        assert client.get("/api/suites/demo").json()["n_labels"] == 2
+        assert "2 labels" in client.get("/suites/demo").text
 
 
 @pytest.mark.parametrize("query", [{}, {"by": "category"}, {"metric": "median", "last": 3}])

@@ -24,6 +24,7 @@ from steelyard.loading.alerts import (
     RunInvalid,
 )
 from steelyard.metrics.figures import Slice
+from steelyard.metrics.registry import MEASURE
 from steelyard.records import Verdict
 from steelyard.store.alert_log import AlertRecord
 from steelyard.store.headers import same_load
@@ -106,7 +107,7 @@ def new_findings(rule: NewFinding, evidence: AlertEvidence) -> Iterator[AlertRea
     few = too_little(runs, n, min_runs=limits.min_runs, min_n=limits.min_n)
     available = {code for part in before for code in part.counts("findings.<code>")}
     for code in sorted({*now.counts("findings.<code>"), *waiting}):
-        samples = now.count(f"findings.{code}.samples")
+        samples = now.count_of("findings.<code>.samples", code)
         if code in waiting:
             state = State.THERE if samples else State.GONE
         elif code in available or samples < rule.samples:
@@ -123,7 +124,7 @@ def new_findings(rule: NewFinding, evidence: AlertEvidence) -> Iterator[AlertRea
             what=f"{code} is a new finding code: no earlier run has it"
             if samples
             else f"{code} does not occur any more",
-            how_much=f"{counted(now.count(f'findings.{code}'), 'finding')} in {samples:,} of"
+            how_much=f"{counted(now.count_of('findings.<code>', code), 'finding')} in {samples:,} of"
             f" {counted(_conclusive(now), 'sample')}",
             significance=_never_before(len(runs), n),
             look=("steelyard", "report", evidence.header.id),
@@ -191,7 +192,7 @@ def flag_rates(rule: FlagRate, evidence: AlertEvidence) -> Iterator[AlertReading
         yield AlertReading(rule.label, "", State.UNKNOWN, "the suite has no judge with flags")
     yield from evidence.watched_no_more(rule.label, asked)
     for flag in asked:
-        rate = overall[f"score.{flag}.rate"]
+        rate = overall.of(MEASURE, flag, "rate")
         if rate.value is None:
             yield AlertReading(
                 rule.label, flag, State.UNKNOWN, f"{flag}: no text of this run has a value for this flag"

@@ -11,7 +11,7 @@ from steelyard.analysis.model import FoundCode, Priority
 from steelyard.frozen import frozen
 from steelyard.metrics.figures import Slice
 from steelyard.metrics.kinds import Aggregate
-from steelyard.metrics.registry import Contributions, Metric, Names, register, same_but
+from steelyard.metrics.registry import POINTS, Contributions, Metric, Names, register, same_but
 from steelyard.metrics.run_data import RunData
 from steelyard.metrics.table import FORMAT, Table
 from steelyard.stats.arrays import Array, add_at, pieces
@@ -160,14 +160,14 @@ def found_codes(data: RunData, overall: Slice) -> list[FoundCode]:
     def place(code: str) -> tuple[bool, float, int, str]:
         if fixes[code].has_weight:
             return (False, -_gain(overall, code), -codes[code], code)
-        return (True, rank(available.get(code, "")), -overall.count(f"findings.{code}.samples"), code)
+        return (True, rank(available.get(code, "")), -overall.count_of("findings.<code>.samples", code), code)
 
     return [FoundCode(code, fixes[code].at_most, fixes[code].has_weight) for code in sorted(codes, key=place)]
 
 
 def _gain(overall: Slice, name: str) -> float:
     """Rounded, so that equal gains do not change places with the order in which samples were added up."""
-    return round(overall[f"gain.{name}"].value or 0.0, 12)
+    return round(overall.of("gain.<code>", name).value or 0.0, 12)
 
 
 def find_priorities(data: RunData, overall: Slice) -> list[Priority]:
@@ -186,13 +186,13 @@ def find_priorities(data: RunData, overall: Slice) -> list[Priority]:
         (
             _gain(overall, name),
             name,
-            _sentence(f"Improve {name}", overall, name, overall[f"score.{name}.points"], table.scales[name]),
+            _sentence(f"Improve {name}", overall, name, overall.of(POINTS, name), table.scales[name]),
         )
         for name in table.weights
         if name not in named
     ]
     if overall["malformed_rate"].value:
-        without = overall[f"findings.{FORMAT}.without"]
+        without = overall.of("findings.<code>.without", FORMAT)
         sentence = _sentence("Fix the format of answers", overall, FORMAT, without, (0.0, 1.0))
         results.append((_gain(overall, FORMAT), FORMAT, sentence))
     asked = _asked_for(data.suite)
@@ -219,11 +219,11 @@ def _told_apart(data: RunData) -> dict[str, list[str]]:
 
 
 def _code_sentence(code: str, overall: Slice) -> str:
-    share, samples = overall[f"findings.{code}.rate"], overall.count(f"findings.{code}.samples")
-    count, gain = overall.count(f"findings.{code}"), _gain(overall, code)
+    share, samples = overall.of("findings.<code>.rate", code), overall.count_of("findings.<code>.samples", code)
+    count, gain = overall.count_of("findings.<code>", code), _gain(overall, code)
     findings = f"{count} finding" + ("" if count == 1 else "s")
     doubt = ", small n" if share.n < SMALL_N else ""
-    worth = f"the average would be {percent(overall[f'if_fixed.{code}'].value)}, {points(gain)}"
+    worth = f"the average would be {percent(overall.of('if_fixed.<code>', code).value)}, {points(gain)}"
     if gain < _WORTH_SAYING:
         worth = "it gains no points, but a gate or criterion uses it"
     return f"Fix {code} ({findings} in {samples} of {share.n} samples{doubt}): {worth}"

@@ -59,9 +59,9 @@ def figures_of(
     """By run, the figures of the whole runs and of their slices by some factors (None: by all): every one, or those of
     some names.
 
-    A run that goes on has those that it had when it was last interrupted, or none; one that is interrupted has them.
-    The summary of one that has ended is made again when labels came since and may change a figure that is asked for,
-    or when it lacks one and was made by a version with other metrics.
+    A run that goes on has none; one that is interrupted has those of the samples that it has. The summary of one that
+    has ended is made again when labels came since and may change a figure that is asked for, or when it lacks one and
+    was made by a version with other metrics.
     """
     factors = None if factors is None else {"", *factors}
     wanted = None if names is None else {PLANNED, *names}
@@ -94,9 +94,15 @@ def figures_of(
 
 def _kept(store: Store, header: RunHeader) -> Summary:
     """The summary, computed now and stored."""
-    summary = _computed(store, header)
-    with suppress(StoreError):  # a store that may only be read
-        store.keep_summary(header.id, stored_form(store, header.id, summary))
+
+    def made() -> tuple[Summary, StoredSummary]:
+        summary = _computed(store, header)
+        return summary, stored_form(store, header.id, summary)
+
+    # In one view: a label that comes meanwhile is neither in the figures nor in what they are said to be made of.
+    summary, form = store.one_view(made)
+    with suppress(StoreError):  # whoever may not write reads it all the same
+        store.keep_summary(header.id, form)
     return summary
 
 

@@ -239,7 +239,7 @@ def gate_result(
 
 def measure(gate: Gate, result: Slice) -> Estimate:
     """The value of a gate's metric in one slice; n/a when the run does not have it."""
-    return result[gate.of.filled(gate.names)]
+    return result.of(gate.of.name, *gate.names)
 
 
 def _judge(gate: Gate, value: Estimate, summary: Summary) -> tuple[Verdict, str]:

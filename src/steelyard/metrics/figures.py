@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
-from steelyard.metrics.registry import Names
+from steelyard.metrics.registry import Names, blanks, filled, quoted
 from steelyard.stats.intervals import Estimate
 from steelyard.store.figures import Figure, Kind, SliceKey
 from steelyard.wording import counted
@@ -73,6 +73,20 @@ class Slice(Mapping[str, Estimate]):
         """The figures of this slice and of no other."""
         every = (Figure(self.key, name, self._kinds[name], estimate) for name, estimate in self._named.items())
         return Figures(every, {self.key: self.n_planned})
+
+    def of(self, pattern: str, *names: str) -> Estimate:
+        """The figure of a metric whose angle brackets are filled with these names, whatever else is spelled so."""
+        return self[self.name_of(pattern, *names)]
+
+    def count_of(self, pattern: str, *names: str) -> int:
+        """The same of a figure that is a number of something; 0 where the run does not have it."""
+        return self.count(self.name_of(pattern, *names))
+
+    def name_of(self, pattern: str, *names: str) -> str:
+        """What that figure is called in the run."""
+        plain = filled(pattern, names)
+        called = self._kinds.get(plain)
+        return plain if called is None or called.names == names[: len(blanks(pattern))] else quoted(pattern, names)
 
     def kind(self, name: str) -> Kind:
         """The pattern of a name and what fills it: `Kind("band.<band>", ("Good",))`."""

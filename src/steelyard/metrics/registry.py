@@ -241,7 +241,7 @@ class Metric:
     @property
     def blanks(self) -> tuple[str, ...]:
         """The parts of its name to fill."""
-        return tuple(part for part in self.parts if part.startswith("<"))
+        return blanks(self.name)
 
     def steps(self, names: Names) -> Names:
         """The name part by part with its angle brackets filled."""
@@ -372,9 +372,19 @@ def steps(pattern: str, names: Names) -> Names:
     return tuple(next(left, part) if part.startswith("<") else part for part in pattern.split("."))
 
 
+def blanks(pattern: str) -> tuple[str, ...]:
+    """The parts of a pattern in angle brackets."""
+    return tuple(part for part in pattern.split(".") if part.startswith("<"))
+
+
 def filled(pattern: str, names: Names) -> str:
     """A pattern with its angle brackets filled: `band.Good`."""
     return ".".join(steps(pattern, names))
+
+
+def quoted(pattern: str, names: Names) -> str:
+    """The same with quotes around what is filled in, where another metric is spelled so: `findings."total"`."""
+    return filled(pattern, tuple(f'"{name}"' for name in names))
 
 
 def _family(parts: Sequence[str]) -> tuple[str, ...]:

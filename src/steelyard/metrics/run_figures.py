@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from steelyard.metrics.aggregate import Hit, figures, row_figures
 from steelyard.metrics.figures import PLANNED, WHOLE_RUN, Figures, Slice
-from steelyard.metrics.registry import POINTS, READABLE, Level, Names
+from steelyard.metrics.registry import POINTS, READABLE, Level, Names, quoted
 from steelyard.metrics.run_data import RunData
 from steelyard.stats.intervals import Estimate, Possible
 from steelyard.store.figures import Figure, Kind, SliceKey
@@ -24,7 +24,22 @@ def run_figures(data: RunData) -> Figures:
             rows.append(Figure(key, PLANNED, Kind(PLANNED), Estimate(float(n), n)))
         for name, kind, column in _columns(data, factor):
             rows += [Figure(key, name, kind, figure) for key, figure in zip(keys, column, strict=True)]
-    return Figures(rows, planned)
+    return Figures(_told_apart(rows), planned)
+
+
+def _told_apart(rows: Sequence[Figure]) -> Sequence[Figure]:
+    """The same, with names in quotes where two metrics are spelled alike: a code may be called `total`, a measure
+    `points` and a section `intro.samples`. As in gates, the literal spelling keeps the plain name."""
+    kinds: dict[str, dict[Kind, None]] = {}
+    for row in rows:
+        kinds.setdefault(row.name, {}).setdefault(row.kind)
+    renamed: dict[tuple[str, Kind], str] = {}
+    for name, alike in kinds.items():
+        _, *others = sorted(alike, key=lambda kind: (len(kind.names), sum("." in part for part in kind.names)))
+        renamed |= {(name, kind): quoted(*kind) for kind in others}
+    if not renamed:
+        return rows
+    return [row._replace(name=renamed.get((row.name, row.kind), row.name)) for row in rows]
 
 
 def hits(data: RunData, factor: str) -> list[Hit]:
@@ -48,7 +63,7 @@ def row_figures_of(data: RunData) -> Slice:
         Figure(WHOLE_RUN, metric.filled(names), Kind(metric.name, names), column[0])
         for metric, names, column, _ in row_figures(data)
     ]
-    return Figures(rows).slice()
+    return Figures(_told_apart(rows)).slice()
 
 
 Named = tuple[str, Kind, list[Estimate]]

@@ -193,7 +193,7 @@ def explained(data: RunData, metric: Metric, names: Names, part: Slice) -> Expla
     else:
         sample = rows.sample if rows.sample is not None else at
         keys = lambda row: data.key(int(sample[row]))  # noqa: E731 - one of four ways to name a row
-    figure = listed_figure(data, metric, names, part) if metric.listed else part[metric.filled(names)]
+    figure = listed_figure(data, metric, names, part) if metric.listed else part.of(metric.name, *names)
     of_slice = (part.factor, part.name) if part.factor else ()
     return explain(
         spelled((*of_slice, *metric.steps(names))),

@@ -14,7 +14,7 @@ from typing import Any
 
 from steelyard.frozen import frozen
 from steelyard.metrics.figures import Slice
-from steelyard.metrics.registry import POINTS, filled, find, metric
+from steelyard.metrics.registry import POINTS, find, metric
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.document import Cell, Column, Gauge, Table, Written
@@ -63,7 +63,8 @@ class Row:
 
     def name(self, of: Of = "") -> str:
         """The name of a figure: `score.tone.points` for `score.<component>.points`."""
-        return filled(*self.kind(of))
+        pattern, names = self.kind(of)
+        return self.part.name_of(pattern, *names)
 
     def unit(self, of: Of = "") -> str:
         """The unit of a figure, as the registry or the suite declares it."""

@@ -51,7 +51,7 @@ def _one_by_one(report: Report, found: FoundCode) -> list[Fold]:
     by_group = figures_table(
         "",
         report.header.description,
-        [group for group in every if group.count(f"findings.{found.code}")],
+        [group for group in every if group.count_of("findings.<code>", found.code)],
         "findings.<code>",
         (doc.words("By"), lambda row: row.part.factor),
         value("Found"),
@@ -71,7 +71,7 @@ def _one_by_one(report: Report, found: FoundCode) -> list[Fold]:
         (doc.words("Evidence"), lambda hit: fmt.as_text(hit.finding.evidence)),
         total=n_found(report, found.code),
     )
-    count = report.summary.overall.count(f"findings.{found.code}")
+    count = report.summary.overall.count_of("findings.<code>", found.code)
     title = f"{found.code}: {fmt.counted(count, 'finding')}, one by one"
     return [Fold(title, [doc.Text(about), by_group, one_by_one])]
 
@@ -192,21 +192,21 @@ def scores_if_fixed(report: Report, found: FoundCode) -> str:
 
 def gain_of(report: Report, code: str) -> float:
     """What the average would rise by; 0 where that is not known."""
-    return round(report.summary.overall[f"gain.{code}"].value or 0.0, 12)
+    return round(report.summary.overall.of("gain.<code>", code).value or 0.0, 12)
 
 
 def gain(report: Report, found: FoundCode) -> str:
     """What fixing the code is worth in points: `+22.8`, or `-` where it has no weight."""
     if not found.has_weight:
         return NO_WEIGHT
-    if report.summary.overall[f"gain.{found.code}"].value is None:
+    if report.summary.overall.of("gain.<code>", found.code).value is None:
         return fmt.NOT_AVAILABLE
     return fmt.points(gain_of(report, found.code)).removesuffix(" points")
 
 
 def n_found(report: Report, code: str) -> int:
     """How many findings of the code the run has, however many the report lists."""
-    return max(report.summary.overall.count(f"findings.{code}"), len(report.findings.get(code, ())))
+    return max(report.summary.overall.count_of("findings.<code>", code), len(report.findings.get(code, ())))
 
 
 def patterns(report: Report) -> Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard.metrics.figures import Slice
-from steelyard.metrics.registry import MEASURE, POINTS, READABLE, filled
+from steelyard.metrics.registry import MEASURE, POINTS, READABLE
 from steelyard.records import RunHeader
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
@@ -207,7 +207,7 @@ def measured(report: Report, group: Slice) -> dict[str, Kind]:
                 every.setdefault(component, {})[f"{measure}{end}"] = Kind(pattern, (component, measure))
 
     def is_shown(name: str, of_component: dict[str, Kind]) -> bool:
-        ratios = {measure: group[filled(*kind)] for measure, kind in of_component.items()}
+        ratios = {measure: group.of(kind.pattern, *kind.names) for measure, kind in of_component.items()}
         same = name.endswith(READABLE) and ratios[name].sums == ratios[name.removesuffix(READABLE)].sums
         return not same and bool(ratios[name].n or not any(ratio.n for ratio in ratios.values()))
 

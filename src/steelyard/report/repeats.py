@@ -170,7 +170,7 @@ def by_check(report: Report) -> Table:
     overall = report.summary.overall
     declared = list(overall.each("check.<check>.passed"))
     note = "not run: the call failed, the answer could not be read or is missing; it never counts as passed"
-    some_did_not_run = any(overall.count(f"check.{name}.answers.not_run") for name in declared)
+    some_did_not_run = any(overall.count_of(_OF_CHECK.format("answers.not_run"), name) for name in declared)
     return _check_table("By check", declared, report, note if some_did_not_run else "")
 
 

@@ -19,6 +19,7 @@ from steelyard.frozen import frozen
 from steelyard.loading.own_metrics import load_metrics
 from steelyard.metrics.expressions import EVERY, FACTORS, Gate, parse_gate, parse_metric
 from steelyard.metrics.figures import Figures
+from steelyard.metrics.registry import filled, quoted
 from steelyard.pairing.by_run import smallest_that_matters
 from steelyard.records import RunHeader, RunState, Signature, Verdict
 from steelyard.run_history.deleted_runs import DeletedRuns, deletions
@@ -402,7 +403,8 @@ class _Reader:
     @property
     def names(self) -> set[str]:
         """The figures that are read of every run."""
-        asked = {gate.of.filled(gate.names) for gate in self._asked.values()}
+        spelled = [(gate.of.name, gate.names) for gate in self._asked.values()]
+        asked = {spell(*of) for of in spelled for spell in (filled, quoted)}
         return asked | {"cost.total"} | ({f"band.{self.best_band.name}"} if self.best_band else set())
 
     def read(self, header: RunHeader, known: Figures | None) -> _Read:

@@ -100,10 +100,15 @@ def _figure(row: Row) -> Figure:
     return Figure(of, from_stored(metric), kind, lower_bound(estimate) if estimate.at_least else estimate)
 
 
-def keep_summary(session: Session, run: int, summary: StoredSummary) -> None:
-    """Write a run's figures and lists, in the place of those that it had."""
+def forget_summary(session: Session, run: int) -> None:
+    """Delete a run's figures and lists."""
     for table in ("figures", "summaries"):
         session.execute(f"DELETE FROM {table} WHERE run = ?", (run,))  # noqa: S608 - our own names
+
+
+def keep_summary(session: Session, run: int, summary: StoredSummary) -> None:
+    """Write a run's figures and lists, in the place of those that it had."""
+    forget_summary(session, run)
     session.insert("figures", COLUMNS, [_row(run, at, figure) for at, figure in enumerate(summary.figures)])
     text = to_stored(summary.lists)
     packed = pack_text(text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from steelyard.records import RunHeader, RunState, Verdict
 
 
@@ -14,6 +16,14 @@ def is_reading(header: RunHeader) -> bool:
 def all_cached(header: RunHeader) -> bool:
     """Whether every answer of an ended run came from the cache: it is an earlier run's reading, and no new one."""
     return header.options.all_cached
+
+
+def stated_all_cached(summary: Any) -> bool:
+    """The same by the summary that runs were stored with before their figures were rows."""
+    reused = summary.get("reused") if isinstance(summary, dict) else None
+    counts = [reused.get(name) for name in ("answers", "cached")] if isinstance(reused, dict) else []
+    answers, cached = (n if isinstance(n, int) else 0 for n in counts or (0, 0))
+    return 0 < answers <= cached
 
 
 def is_partial(header: RunHeader) -> bool:

@@ -12,6 +12,7 @@ from steelyard.store.codec import columns_of, from_row
 from steelyard.store.databases import Database, Session, in_pieces, placeholders
 from steelyard.store.samples import cases_after
 from steelyard.store.stored_text import from_stored, to_stored
+from steelyard.suite.case import digest
 
 _MOST_HEADERS = 20_000
 """Headers, a kB or two each."""
@@ -28,7 +29,11 @@ SELECT number FROM (
     FROM runs WHERE suite_name IN
 """  # noqa: S608 - our own words
 _SEARCHED = ("id", "suite_name", "target", "verdict")
-_LABELS = "SELECT count(*), max(number), max(withdrawn_at) FROM labels WHERE suite_name = ?"
+_LABELS = "SELECT count(*), count(withdrawn_at), max(number), max(withdrawn_at) FROM labels WHERE suite_name = ?"
+_PLANS = """
+SELECT p.run, p.other_run, p.of_case, p.content FROM label_plans p JOIN runs r ON r.number = p.run
+WHERE r.suite_name = ? ORDER BY 1, 2, 3
+"""
 _Result = TypeVar("_Result")
 
 
@@ -98,11 +103,13 @@ class RunsTable:
         return self._read(read)
 
     def figures_state(self, suite: str) -> tuple[Any, ...]:
-        """What the figures of a suite's ended runs depend on besides their samples: labels and baselines."""
+        """What the figures of a suite's ended runs depend on besides their samples: labels, how the labelled texts were
+        drawn, and baselines. It begins with how many labels were given, and how many of them were taken back."""
 
         def read(session: Session) -> tuple[Any, ...]:
             labels = session.execute(_LABELS, (to_stored(suite),))[0]
-            return (*labels, session.execute("SELECT max(number) FROM baselines")[0][0])
+            plans = digest([list(row) for row in session.execute(_PLANS, (to_stored(suite),))])
+            return (*labels, plans, session.execute("SELECT max(number) FROM baselines")[0][0])
 
         return self._read(read)
 

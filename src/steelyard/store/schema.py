@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from steelyard.errors import StoreError
 from steelyard.frozen import frozen
+from steelyard.store.headers import stated_all_cached
 
 if TYPE_CHECKING:
     from steelyard.store.databases import Database, Session
@@ -573,8 +574,7 @@ def m008_figures(execute: Executes, dialect: Dialect) -> None:
     sqlite = dialect.name == "sqlite"
     execute("DROP TRIGGER runs_update_guard" if sqlite else "ALTER TABLE runs DISABLE TRIGGER runs_guard")
     for number, summary, options in execute("SELECT number, summary, options FROM runs WHERE summary IS NOT NULL"):
-        reused = json.loads(summary).get("reused") or {}
-        if 0 < reused.get("answers", 0) <= reused.get("cached", 0):
+        if stated_all_cached(json.loads(summary)):
             facts = json.dumps(json.loads(options) | {"all_cached": True}, separators=(",", ":"))
             execute("UPDATE runs SET options = ? WHERE number = ?", (facts, number))
     for column in ("summary", "cells"):

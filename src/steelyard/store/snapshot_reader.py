@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, TextIO
 
 import jsonschema_rs
 
 from steelyard.errors import SnapshotError
-from steelyard.records import RunHeader, Sample
+from steelyard.records import RunHeader, RunState, Sample
 from steelyard.store.case_rows import case_row
-from steelyard.store.codec import decode
+from steelyard.store.codec import decode, encode
+from steelyard.store.headers import stated_all_cached
 from steelyard.store.snapshot_format import FORMAT, KINDS, VERSION, ContentDigest, snapshot_schema
 from steelyard.suite.case import Case
 from steelyard.suite.readers import BrokenJson, JsonCursor
@@ -28,6 +30,8 @@ class SnapshotReader:
         self._name = name
         self._keys: Iterator[str] = iter(())
         self._digest = ContentDigest()
+        self._as_now: ContentDigest | None = None
+        """The same of the run as this version writes it, where it was written by one that wrote more of it."""
         self._hashes: set[int] = set()
         """The hashes of the cases seen, as numbers: a fifth of the memory of text."""
 
@@ -53,12 +57,17 @@ class SnapshotReader:
         self._go_to("run")
         data, line, _text = self._value()
         problem = _first_problem("run")
-        # Snapshots of before the figures were rows state a summary; it is made of the samples again.
         self._take(data, line, lambda run: problem(_without_summary(run)))
-        data = _without_summary(data)
         if not data["id"]:
             raise self._error(f"run.id: it is empty. {_DAMAGED}", line)
-        return decode(RunHeader, data)
+        header = decode(RunHeader, _without_summary(data))
+        if "summary" in data:
+            # Of before the figures were rows: they are made of the samples again.
+            all_cached = header.state is RunState.ENDED and stated_all_cached(data["summary"])
+            header = replace(header, options=replace(header.options, all_cached=all_cached))
+            self._as_now = ContentDigest()
+            self._as_now.add(encode(header))
+        return header
 
     def cases(self) -> Iterator[tuple[str, str, str]]:
         """Each case as the row it is stored in, in the order of the file."""
@@ -97,10 +106,10 @@ class SnapshotReader:
             self._cursor.end()
         except BrokenJson as error:
             raise self._broken(error) from None
-        return self._digest.text()
+        return (self._as_now or self._digest).text()
 
     def skim(self) -> str:
-        """The digest after reading and checking the rest."""
+        """The digest that this version writes, after reading and checking the rest."""
         for _case in self.cases():
             pass
         for _sample in self.samples():
@@ -133,6 +142,8 @@ class SnapshotReader:
         if problem := check(data):
             raise self._error(f"{problem}. {_DAMAGED}", line)
         self._digest.add(data)
+        if self._as_now is not None:
+            self._as_now.add(data)
 
     def _foreign(self) -> SnapshotError:
         return SnapshotError(

@@ -48,6 +48,7 @@ from steelyard.store.experiment_log import OnlineReading
 from steelyard.store.figures import (
     Figure,
     StoredSummary,
+    forget_summary,
     keep_summary,
     read_figures,
     read_summary,
@@ -208,6 +209,8 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
             if (now.token, now.beats) != (seen.token, seen.beats) or now.state is RunState.ENDED:
                 raise taken(header.id, now.owner)
             self._set_owner(session, header)
+            # Those that it was interrupted with are not of the samples that come now.
+            forget_summary(session, run)
             session.execute(UPDATE_RUN, (*run_row(header), median_latency(session, run, header), run))
         self._ownership.hold(header.id, header.options.owner)
 

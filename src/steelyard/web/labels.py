@@ -42,7 +42,7 @@ def show_figures(visit: Visit) -> Mapping[str, Any]:
     header = visit.store.run(visit.path["run"])
     other = visit.store.run(visit.query.against).id if visit.query.against else ""
     about = f"What the labels of run {header.id} say is being computed"
-    state = visit.store.people.state(header.id)
+    state = (visit.store.people.state(header.id), visit.store.people.said_of(header.id))
     result = visit.figures(label_figures, header.id, other, about=about, state=state)
     return {
         "lines": result["lines"],

@@ -52,13 +52,13 @@ def show_suite(visit: Visit) -> Mapping[str, Any]:
         raise NotThere(f"no runs of a suite {name!r}")
     header = store.run(newest[0].id)
     rows = store.listing.cases(header.id, visit.query.after, _CASES, _LONGEST_CASE)
-    n_labels = store.listing.figures_state(name)[0]
+    given, taken_back, *_ = store.listing.figures_state(name)
     return {
         "suite": encode(header.suite),
         "signature": encode(header.signature),
         "run": header.id,
         "verdict": header.verdict.value if header.verdict else None,
-        "n_labels": n_labels,
+        "n_labels": given - taken_back,
         "cases": [_case(case_id, content) for case_id, content in rows],
         "next": rows[-1][0] if len(rows) >= _CASES else "",
         "_name": name,

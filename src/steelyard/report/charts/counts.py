@@ -54,7 +54,7 @@ def counts(details: CheckDetails, overall: Slice) -> list[Chart]:
 
 def _counts(details: CheckDetails, overall: Slice, name: str, file: str) -> Chart:
     held_against = [(cell, check) for cell in details.cells for check in cell.checks if check.name == name]
-    n_all = sum(overall.count(f"check.{name}.cells.{state}") for state in ("passed", "failed", "undecided"))
+    n_all = sum(overall.count_of(f"check.<check>.cells.{state}", name) for state in ("passed", "failed", "undecided"))
     n_known = len(held_against)
     if n_known > MOST_ROWS:
         held_against = sorted(held_against, key=lambda pair: _ORDER[pair[1].holds])[:MOST_ROWS]

@@ -8,7 +8,7 @@ from steelyard.analysis.model import Rebuttal
 from steelyard.failures import BROKE_OFF
 from steelyard.metrics.expressions import FEWEST_LABELS
 from steelyard.metrics.figures import Slice
-from steelyard.metrics.registry import CORRECTED, MEASURE, filled
+from steelyard.metrics.registry import CORRECTED, MEASURE
 from steelyard.records import Mode, RunHeader
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
@@ -307,7 +307,7 @@ def flags(report: Report) -> Table:
         "Flags",
         report.header.description,
         overall,
-        {name: rate for name, rate in rates.items() if filled(*rate) in overall},
+        {name: rate for name, rate in rates.items() if overall.name_of(rate.pattern, *rate.names) in overall},
         sums("Flagged"),
         *estimate("Share"),
         head="Flag",
