@@ -30,7 +30,8 @@ from steelyard.analysis.latency import CellLatency, no_calls
 from steelyard.analysis.stability import CellStability, StabilityDetails
 from steelyard.report import repeats, run
 from steelyard.report.render.junit import to_junit
-from steelyard.stats.intervals import Estimate
+from steelyard.stats.intervals import Estimate, Possible
+from steelyard.store.selection import Selection
 
 ALL_OF = {k: Estimate(0.5 / k, 3, 1) for k in range(1, 8)}
 CHECKS = checks_of(
@@ -173,6 +174,74 @@ def test_the_least_stable_cases_come_first_and_the_others_are_counted(report):
     table = repeats.least_stable(report)
     assert table.rows == [("bad", "70.0 % (n 20)", "0.0 % (n 15)", "n/a", "4 of 5")]
     assert table.note == "n: comparisons; 1 is the same every time; 1 has nothing to compare"
+
+
+def test_cases_and_checks_that_cannot_be_told_are_counted_apart(report):
+    open_ = with_parts(report, checks=Part(CHECKS.details, counts(cases_count_undecided=2, checks_count_undecided=3)))
+    assert repeats.headline(open_) == "Cases passed 2 of 4, 2 cannot tell; checks 6 of 10, 3 cannot tell"
+
+
+def test_pass_k_by_the_checks_alone_is_shown_where_it_is_another(report):
+    told = {f"checks.pass_all.{k}": Estimate(0.9 / k, 4) for k in range(1, 8)}
+    rows = dict(repeats.expectations(with_parts(report, checks=Part(CHECKS.details, told))))
+    assert rows["pass^k of checks"].startswith("1: 90.0 %, 2: 45.0 %, 3: 30.0 %, 4: 22.5 %, 7: 12.9 %; n 4;")
+    assert rows["pass^k"].startswith("1: 50.0 %, 2: 25.0 %")
+    assert "pass^k of checks" not in dict(repeats.expectations(report))
+
+
+def test_columns_of_checks_lead_to_the_samples_that_they_count(report):
+    table = repeats.by_check(report)
+    titles = [column.title for column in table.columns]
+    assert titles == [
+        *("Check", "Passed", "Failed", "Cannot tell", "Answers passed", "Answers failed", "Not run"),
+    ]
+    found = {title: cell.selection for title, cell in zip(titles[1:], table.rows[0][1:], strict=True)}
+    of_cases = Selection(check="schema")
+    assert found == dict.fromkeys(("Passed", "Failed", "Cannot tell", "Not run"), of_cases) | {
+        f"Answers {state}": Selection(check="schema", state=state, outcome="conclusive")
+        for state in ("passed", "failed")
+    }
+
+
+def test_each_column_of_checks_counts_its_own(report):
+    told = {"cells.passed": 2, "cells.failed": 3, "cells.undecided": 5}
+    told |= {"answers.passed": 7, "answers.failed": 11, "answers.not_run": 13}
+    figures = {f"check.schema.{name}": Estimate(float(n), 41) for name, n in told.items()}
+    table = repeats.by_check(with_parts(report, checks=Part(CHECKS.details, figures)))
+    assert table.rows[0] == ("schema", "2", "3", "5", "7", "11", "13")
+    assert table.note.startswith("not run: ")
+
+
+def test_lists_that_are_cut_say_how_many_there_are_in_all(report):
+    failed = counts(checks_count_failed=20, checks_count_undecided=3)
+    assert repeats.failed_checks(with_parts(report, checks=Part(CHECKS.details, failed))).left_off(12) == 21
+    more = with_parts(report, stability=Part(STABILITY, {"stability.cells.all": Estimate(8.0, 8)}))
+    assert "5 are not listed one by one" in repeats.least_stable(more).note
+    assert (
+        repeats.slowest_cases(with_parts(report, latency=Part(LATENCY.details, counts(latency_cells=40)))).total == 40
+    )
+    flaky = with_parts(reports.rich_report(), flaky_cells=Part(FLAKY.details, counts(cases_count_flaky=30)))
+    assert repeats.flaky_cases(flaky).total == 30
+
+
+def test_pass_k_of_a_suite_without_checks_says_what_is_possible():
+    all_of = {"pass_all.1": Estimate(0.75, 8, 2, 0.5, 0.9, possible=Possible(0.6, 0.8, 2, 10))}
+    flaky = {"flaky_rate": Estimate(0.25, 8, 2, 0.1, 0.5)}
+    table = repeats.passes(with_parts(reports.rich_report(), flaky_cells=Part([], all_of | flaky)))
+    assert table.rows == [
+        ("pass^1", "75.0 %", "[50.0, 90.0]", "8, 2 missing", "60.0 to 80.0 %"),
+        ("Flaky cases", "25.0 %", "[10.0, 50.0]", "8, 2 missing", ""),
+    ]
+
+
+def test_times_to_the_first_byte_stand_on_the_calls_that_have_one(report):
+    first = latency_of(spread(0.3, 1.5, 17), 2, 1, first_byte=spread(0.1, 0.2, 5))
+    rows = dict(repeats.latency(with_parts(report, latency=Part(LATENCY.details, first.figures))))
+    assert rows["Calls"].endswith("; n 17")
+    assert rows["First byte"].endswith("; n 5")
+    none = latency_of(spread(0.3, 1.5, 17), 2, 1, first_byte=no_calls())
+    rows = dict(repeats.latency(with_parts(report, latency=Part(LATENCY.details, none.figures))))
+    assert rows["First byte"] == "n/a (no call was answered or timed out)"
 
 
 def test_latency_is_reported_with_what_was_not_answered_beside_it(report):

@@ -208,7 +208,9 @@ def measured(report: Report, group: Slice) -> dict[str, Kind]:
 
     def is_shown(name: str, of_component: dict[str, Kind]) -> bool:
         ratios = {measure: group.of(kind.pattern, *kind.names) for measure, kind in of_component.items()}
-        same = name.endswith(READABLE) and ratios[name].sums == ratios[name.removesuffix(READABLE)].sums
+        both = [ratios[each] for each in (name, name.removesuffix(READABLE))]
+        # A mean of ratios has no sums: its value tells it apart.
+        same = name.endswith(READABLE) and len({(ratio.sums, ratio.value) for ratio in both}) == 1
         return not same and bool(ratios[name].n or not any(ratio.n for ratio in ratios.values()))
 
     return {
