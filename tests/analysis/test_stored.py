@@ -72,6 +72,16 @@ def test_all_figures_together_know_the_labels_that_came_later(store: SqlStore, r
     assert corrected(store, run).n == N
 
 
+def test_all_figures_together_are_those_of_every_slice(store: SqlStore, run: RunHeader) -> None:
+    figures = all_figures(store, run)
+    # Of the even numbers 0, 2, 4, 6, 8 and 10, all but 0 and 6 pass; of the odd ones all but 3 and 9.
+    assert figures["pass_rate"].value == pytest.approx(8 / 12)
+    for name in ("even", "odd"):
+        part = figures["pass_rate", "category", name]
+        assert (part.value, part.n) == (pytest.approx(4 / 6), 6)
+    assert figures == module.summarise_stored(store, run.id, run.description, header=run).figures
+
+
 def test_a_label_that_is_withdrawn_is_in_no_figure_any_more(store: SqlStore, run: RunHeader) -> None:
     label(store, run, good=9)
     assert corrected(store, run).value == pytest.approx(9 / 12)
