@@ -11,7 +11,7 @@ import pytest
 
 from parts.judged_store import put_judged
 from parts.stored import add_planned, case, ended_run, header, sample
-from steelyard.analysis import summary as module
+from steelyard.analysis import summary_from_store as module
 from steelyard.analysis.judge.define import judge_metric
 from steelyard.analysis.judge.votes import OfVotes
 from steelyard.analysis.stored import all_figures, figures_of, has_summary, stored_form, summary_of
@@ -70,6 +70,16 @@ def test_all_figures_together_know_the_labels_that_came_later(store: SqlStore, r
     # People say of every answer whether it passes: 9 of 12.
     assert all_figures(store, run)["pass_rate.corrected"].value == pytest.approx(9 / 12)
     assert corrected(store, run).n == N
+
+
+def test_all_figures_together_are_those_of_every_slice(store: SqlStore, run: RunHeader) -> None:
+    figures = all_figures(store, run)
+    # Of the even numbers 0, 2, 4, 6, 8 and 10, all but 0 and 6 pass; of the odd ones all but 3 and 9.
+    assert figures["pass_rate"].value == pytest.approx(8 / 12)
+    for name in ("even", "odd"):
+        part = figures["pass_rate", "category", name]
+        assert (part.value, part.n) == (pytest.approx(4 / 6), 6)
+    assert figures == module.summarise_stored(store, run.id, run.description, header=run).figures
 
 
 def test_a_label_that_is_withdrawn_is_in_no_figure_any_more(store: SqlStore, run: RunHeader) -> None:
