@@ -79,6 +79,7 @@ def samples_of(n: int, seed: int) -> Iterator[tuple[Sample, Case]]:
 
 def make(n: int, folder: Path) -> dict[str, float]:
     """Two ended runs of so many samples each, of the same cases, in the store at `folder`."""
+    from steelyard.analysis.stored import summary_of
     from steelyard.store.sql import open_store
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -96,6 +97,7 @@ def make(n: int, folder: Path) -> dict[str, float]:
             store.add_samples(name, [sample for sample, _ in piece], [case for _, case in piece])
         header.state = RunState.ENDED
         store.update_run(header)
+        summary_of(store, store.run(name))  # stores it, as the end of a run does
     store.close()
     return {"n": n, "wall": time.perf_counter() - began}
 
@@ -122,7 +124,7 @@ def decide(folder: Path) -> dict[str, Any]:
     """What it takes to compare two runs, to say why the number moved, to hold gates against B, and to print it all."""
     from rich.console import Console
 
-    from steelyard.analysis.summary_from_store import summarise_stored
+    from steelyard.analysis.stored import summary_of
     from steelyard.comparing.operations import traced
     from steelyard.comparing.report import document
     from steelyard.decide.verdict import decide as decided
@@ -136,7 +138,7 @@ def decide(folder: Path) -> dict[str, Any]:
     print_document(document(comparison), Console(file=StringIO(), width=80))
     clock.note("print")
     header = store.run("b")
-    decision = decided(summarise_stored(store, "b", header.description, only_for_gates=True), header.description)
+    decision = decided(summary_of(store, header), header.description)
     clock.note("gate")
     store.close()
     if comparison.attribution is None or len(decision.gates) < len(_GATES):
