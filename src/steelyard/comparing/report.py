@@ -146,7 +146,7 @@ def _leading(comparison: Comparison, columns: Iterable[doc.Written[Any]], of: _F
 
 def _led(cell: Callable[[Any], doc.Cell], of: _Fields, run: str, item: Any) -> doc.Cell:
     text, fields = cell(item), of(item)
-    return text if text in doc.NOTHING or fields is None else doc.Figures(str(text), OfRun(**fields, run=run))
+    return text if text in doc.NOTHING or fields is None else doc.LinkedText(str(text), OfRun(**fields, run=run))
 
 
 def _samples_of(change: MetricChange) -> dict[str, Any] | None:

@@ -89,7 +89,7 @@ def confidence(result: ConfidenceTexts, overall: Slice) -> list[tuple[str, str]]
     wrong = f"{overall.count('confidence.errors'):,} wrong ({fmt.with_base(overall['confidence.error_rate'])})"
     brier = f"{_number(overall['confidence.brier'])} (0 is perfect, 0.25 is what saying 0.5 always gives)"
     rows: list[tuple[str, str]] = [
-        ("Claims", doc.Figures(f"{stands_on}; {wrong}", Selection(right=False))),
+        ("Claims", doc.LinkedText(f"{stands_on}; {wrong}", Selection(right=False))),
         ("Calibration error", error),
         ("Widest gap", widest),
         ("Brier score", brier),

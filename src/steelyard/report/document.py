@@ -85,13 +85,13 @@ class Link:
         return self.text
 
 
-class Figures(str):
-    """Figures with the samples behind them: a page of the web app links to these, all else shows the text."""
+class LinkedText(str):
+    """Text with the samples that it is about: a page of the web app links to them, all else shows the text."""
 
     __slots__ = ("selection",)
     selection: Selection
 
-    def __new__(cls, text: str, selection: Selection) -> Figures:
+    def __new__(cls, text: str, selection: Selection) -> LinkedText:
         made = super().__new__(cls, text)
         made.selection = selection
         return made
@@ -196,9 +196,9 @@ def table(
 
 
 def _linked(cell: Cell, column: Column, samples: Selection) -> Cell:
-    if not isinstance(cell, str) or isinstance(cell, Figures) or cell in NOTHING:
+    if not isinstance(cell, str) or isinstance(cell, LinkedText) or cell in NOTHING:
         return cell
-    return Figures(cell, samples) if column.kind in (Kind.FIGURE, Kind.STACKED) else cell
+    return LinkedText(cell, samples) if column.kind in (Kind.FIGURE, Kind.STACKED) else cell
 
 
 def inside(of: Callable[[Any], T], column: Written[T]) -> Written[Any]:

@@ -45,7 +45,7 @@ def _one_by_one(report: Report, found: FoundCode) -> list[Fold]:
 
     def link(hit: SampleFinding) -> doc.Cell:
         anchor, name = wording.anchor(hit), wording.sample_name(hit, repeats=report.summary.repeats)
-        return Link(name, anchor) if anchor in listed else doc.Figures(name, _samples_of(hit, found.code))
+        return Link(name, anchor) if anchor in listed else doc.LinkedText(name, _samples_of(hit, found.code))
 
     every = (group for groups in report.summary.slices.values() for group in groups)
     by_group = figures_table(

@@ -290,7 +290,7 @@ def cases_by_variant(report: Report) -> Table:
     """Cases by variants, each cell the average score over the repeats with its n; of a large run, the worst cases."""
     names, cells = _by_cell(report)
     rows = [
-        (case, *(doc.Figures(_cell(result.get(name, [])), Selection(case=case, variant=name)) for name in names))
+        (case, *(doc.LinkedText(_cell(result.get(name, [])), Selection(case=case, variant=name)) for name in names))
         for case, result in cells.items()
     ]
     note = "average score over the repeats"

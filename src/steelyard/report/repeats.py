@@ -107,8 +107,8 @@ def expectations(report: Report) -> list[tuple[str, str]]:
     possible = f", {fmt.bounds(cases)} possible" if cases.possible else ""
     passed = f"{_cases_passed(overall)}: {fmt.with_base(cases)}{possible}"
     rows: list[tuple[str, str]] = [
-        (f"{_cells_word(result.cells).capitalize()} passed", doc.Figures(passed, Selection())),
-        ("Checks passed", doc.Figures(f"{_checks_passed(overall)}: {fmt.with_base(checks)}", Selection())),
+        (f"{_cells_word(result.cells).capitalize()} passed", doc.LinkedText(passed, Selection())),
+        ("Checks passed", doc.LinkedText(f"{_checks_passed(overall)}: {fmt.with_base(checks)}", Selection())),
         ("Required repeats", _required_repeats(result)),
     ]
     all_of, by_checks = _all_of(overall), _all_of(overall, "checks.pass_all")
@@ -162,7 +162,7 @@ def _of_cell(cell: CellStability | CellLatency) -> Selection:
 
 
 def _figures(cell: CellChecks, part: int, n: int, check: str = "") -> str:
-    return doc.Figures(f"{part} of {n}", Selection(case=cell.case_id, variant=cell.variant, check=check))
+    return doc.LinkedText(f"{part} of {n}", Selection(case=cell.case_id, variant=cell.variant, check=check))
 
 
 def by_check(report: Report) -> Table:
@@ -198,7 +198,7 @@ def _check_table(title: str, names: Sequence[str], report: Report, note: str = "
 def _counted(head: str, which: str) -> Written[Row]:
     """The column of how many cases or answers that is, linked to their samples."""
     samples = _OF_ANSWERS.get(which, {})
-    return head, lambda row: doc.Figures(row.count(_OF_CHECK.format(which)), Selection(check=row.label, **samples))
+    return head, lambda row: doc.LinkedText(row.count(_OF_CHECK.format(which)), Selection(check=row.label, **samples))
 
 
 _OF_CHECK = "check.<check>.{}"
@@ -381,9 +381,13 @@ def latency(report: Report) -> list[tuple[str, str]]:
         return []
     timeouts, failures = overall.count("latency.timeouts"), overall.count("latency.failures")
     timed, few = _spread(overall, "latency", [*latency_metrics()]), _few_points()
-    rows: list[tuple[str, str]] = [(timed_calls(timeouts).capitalize(), doc.Figures(timed, Selection(min_latency=0.0)))]
+    rows: list[tuple[str, str]] = [
+        (timed_calls(timeouts).capitalize(), doc.LinkedText(timed, Selection(min_latency=0.0)))
+    ]
     if timeouts or failures:
-        rows.append(("Not answered", doc.Figures(_unanswered(timeouts, failures), Selection(outcome="target_failed"))))
+        rows.append(
+            ("Not answered", doc.LinkedText(_unanswered(timeouts, failures), Selection(outcome="target_failed")))
+        )
     for name, label in (("latency.first_byte", "First byte"), ("first_token", "First token")):
         if f"{name}.n" in overall:
             rows.append((label, _spread(overall, name, few)))

@@ -231,7 +231,7 @@ def _pass_rate(report: Report) -> doc.HeadlineFigure:
     value = fmt.distinguished(rate.value, "share", *marks)
     detail = wording.pass_rate(report).removeprefix(value)
     gauge = doc.Gauge(rate.value, rate.low, rate.high, max(marks, default=None), fmt.with_base(rate, limits=marks))
-    return doc.HeadlineFigure("Pass rate", doc.Figures(value, Selection()), detail.strip(), gauge)
+    return doc.HeadlineFigure("Pass rate", doc.LinkedText(value, Selection()), detail.strip(), gauge)
 
 
 def context(report: Report) -> list[str]:
@@ -300,7 +300,7 @@ def charts_shown(report: Report) -> Sequence[Chart]:
 
 def _overall(report: Report) -> list[doc.Section]:
     rows = [*overall(report), ("Outcomes", wording.outcomes_sentence(report))]
-    return section("Overall", doc.Facts([(label, doc.Figures(text, Selection())) for label, text in rows]))
+    return section("Overall", doc.Facts([(label, doc.LinkedText(text, Selection())) for label, text in rows]))
 
 
 def overall(report: Report) -> list[tuple[str, str]]:
@@ -388,7 +388,7 @@ def _fix_first(report: Report, most: int | None = None) -> list[doc.Section]:
         texts = [*texts[:most], (failing, Selection(passed=False))]
     # Where a screen has room for many, it has room for all of their words.
     short = _LONGEST_LINE * most if most is not None else 10_000
-    items = [doc.Bullet(doc.Figures(clipped(text, short), selection)) for text, selection in texts[:most]]
+    items = [doc.Bullet(doc.LinkedText(clipped(text, short), selection)) for text, selection in texts[:most]]
     return section("Fix first", doc.Bullets(items, numbered=True))
 
 

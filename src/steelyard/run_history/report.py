@@ -217,7 +217,7 @@ def grouped(history: History) -> doc.Table:
         "Share of samples with each finding code" if by_code else f"{_MAIN.get(figure, figure)} by {history.by}",
         trends,
         (fmt.heading(history.by), lambda row: row[0].title),
-        ("First", lambda row: doc.Figures(fmt.in_unit(row[1][0].value, row[0].unit), _of(history, row[0], 0))),
+        ("First", lambda row: doc.LinkedText(fmt.in_unit(row[1][0].value, row[0].unit), _of(history, row[0], 0))),
         ("Last", lambda row: fmt.in_unit(row[1][-1].value, row[0].unit)),
         ("Moved", lambda row: fmt.difference((row[1][-1].value or 0.0) - (row[1][0].value or 0.0), row[0].unit)),
         ("Interval of last", lambda row: fmt.interval(row[1][-1], row[0].unit)),

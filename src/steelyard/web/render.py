@@ -66,7 +66,7 @@ class PageWriter(BlockWriter):
         self._variants = set() if header is None else set(header.description.variant_names)
 
     def cell(self, cell: doc.Cell, column: doc.Column) -> Markup:
-        named = isinstance(cell, str | doc.Link) and not isinstance(cell, doc.Figures) and str(cell)
+        named = isinstance(cell, str | doc.Link) and not isinstance(cell, doc.LinkedText) and str(cell)
         if named and column.title == "Run":
             return tag("a", breakable(self.line(named)), href=site.run_address(named))
         if named and column.title in ("Case", "Sample") and self._run is not None:

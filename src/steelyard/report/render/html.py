@@ -318,7 +318,7 @@ class BlockWriter:
 
     def linked(self, text: str, shown: object) -> Markup:
         """What is shown of a text, as a link to the samples behind it where there is one."""
-        if self.address is None or not isinstance(text, doc.Figures):
+        if self.address is None or not isinstance(text, doc.LinkedText):
             return _harmless(shown)
         return tag("a", shown, href=self.address(text.selection), cls="behind")
 
