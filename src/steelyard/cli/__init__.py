@@ -25,6 +25,16 @@ from steelyard.errors import SteelyardError
 from steelyard.redact import learn_secrets, redact_known, secrets_in
 from steelyard.report.verdicts import INTERRUPTED
 
+TASKS = {
+    "Score": ("init", "run", "rescore", "ci", "suites"),
+    "Look": ("report", "show", "runs", "history", "view", "serve", "bundle"),
+    "Decide": ("compare", "gate", "baseline", "ab", "experiment", "alerts"),
+    "Check the suite, its judge and its truth": ("audit", "judge", "power", "truth"),
+    "People": ("label",),
+    "Data": ("import", "export", "sql", "store"),
+    "Editors and shells": ("schema", "completion"),
+}
+"""Commands by what a user wants to do; one that is in none of these is listed last."""
 _ENDING = "_command"
 _PACKAGES = Path(__file__).parent.parent
 
@@ -71,8 +81,11 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, summary_of(name)) for name in sorted(commands())])
+        others = sorted(commands().keys() - {name for names in TASKS.values() for name in names})
+        for task, names in (*TASKS.items(), ("Other commands", others)):
+            if names:
+                with formatter.section(task):
+                    formatter.write_dl([(f"{name:10}", summary_of(name)) for name in names])
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from steelyard.cli.grouped_help import GroupedCommand
 from steelyard.cli.options import FILE, refuse_quiet_and_verbose
 from steelyard.cli.output import print_json, print_on_one_screen, print_verdict
 from steelyard.commands.ci_files import CiFiles
 from steelyard.commands.github_job import GithubJob
-from steelyard.commands.run_command import alerts_before_run, asked_for, evaluate
+from steelyard.commands.run_command import COMMON, GROUPS, alerts_before_run, asked_for, evaluate
 from steelyard.commands.run_command import run_command as run
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.frozen import frozen
@@ -35,16 +36,23 @@ _FAIL_ON = ("ambiguous", "fail", "invalid")
 
 
 # It takes every option of a run that is made, and what is said of them there holds here.
-@click.command("ci", params=[item for item in run.params if item.name not in ("estimate", "pending")])
+@click.command(
+    "ci",
+    cls=GroupedCommand,
+    common=[*(name for name in COMMON if name != "estimate"), "fail_on", "junit", "markdown", "html", "save"],
+    groups=GROUPS,
+    params=[item for item in run.params if item.name not in ("estimate", "pending")],
+)
 @click.option("--junit", metavar="FILE", type=FILE, help="Write JUnit XML.")
 @click.option("--markdown", metavar="FILE", type=FILE, help="Write Markdown for one comment on the change.")
 @click.option("--html", metavar="FILE", type=FILE, help="Write the report as one self-contained HTML file.")
 @click.option(
     "--fail-on",
+    metavar="VERDICT",
     type=click.Choice(_FAIL_ON),
     default=_FAIL_ON[0],
     show_default=True,
-    help="The mildest verdict that ends with its exit code; a milder one ends with 0. INVALID always ends with 3.",
+    help="The first of ambiguous, fail, invalid that ends with its exit code, not 0. INVALID always ends with 3.",
 )
 @click.option(
     "--github/--no-github",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from steelyard.cli.grouped_help import GroupedCommand
 from steelyard.cli.options import (
     FILE,
     Finite,
@@ -56,7 +57,28 @@ if TYPE_CHECKING:
     from steelyard.suite.models import SuiteModel
 
 
-@click.command("run")
+COMMON = (
+    *("target", "model", "only", "limit", "repeats", "concurrency", "max_cost", "against", "resume", "estimate"),
+    *("dry_run", "store_url", "as_json"),
+)
+"""What most runs need; `--help` shows these."""
+GROUPS = {
+    "What is scored": ("cases", "answers", "repeats", "only", "limit", "sample", "by", "seed", "strict", "pending"),
+    "The system": ("target", "model", "base_url", "settings"),
+    "The judge": ("judge", "judge_model", "judge_token", "judge_temperature", "judge_repeats", "anchors"),
+    "Calls": (
+        *("concurrency", "timeout", "retries", "outage", "keep_going", "rps", "rate"),
+        *("warm_up", "cache", "max_cost", "max_inconclusive", "on", "workers"),
+    ),
+    "The run and its verdict": (
+        *("resume", "retry_failed", "save", "against", "allow_mismatch", "no_alerts", "estimate", "dry_run"),
+        *("fail_on", "junit", "markdown", "html", "github"),
+    ),
+    "Output": ("quiet", "verbose", "store_url", "as_json"),
+}
+
+
+@click.command("run", cls=GroupedCommand, common=COMMON, groups=GROUPS)
 @click.argument("suite", metavar="SUITE", shell_complete=completed("suites"))
 @click.option(
     "--cases",
