@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import configparser
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -17,7 +19,10 @@ from parts.transcript import blocks, play
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "AGENTS.md", "llms.txt")),
+    *sorted(DOCS.rglob("*.md")),
+]
 
 
 def page(name: str) -> str:
@@ -57,6 +62,17 @@ def test_every_link_leads_somewhere(path):
 def test_a_dead_link_would_be_noticed():
     text = "# A title\n[here](#a-title) [gone](nowhere.md) [dead](#no-title) [out](https://example.org/x)\n"
     assert dead_links(DOCS / "tutorial.md", text) == {"nowhere.md", "#no-title"}
+
+
+def test_the_list_of_pages_for_language_models_is_that_of_the_documentation():
+    script = [sys.executable, ROOT / "scripts" / "llms.py"]
+    made = subprocess.run(script, capture_output=True, text=True, check=True, encoding="utf-8").stdout
+    assert (ROOT / "llms.txt").read_text(encoding="utf-8") == made
+    listed = set(re.findall(r"\]\(docs/([^)#]+\.md)", made))
+    assert {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")} - listed == {
+        "README.md",
+        *(path.relative_to(DOCS).as_posix() for path in (DOCS / "design").glob("*.md")),
+    }
 
 
 @for_every("path", PAGES)
