@@ -1,6 +1,7 @@
 # Two commands do everything on a fresh machine with python3 (3.11 or newer), pip, git and make:
 #   make demo     run the built-in suites, show what they say and where the pages are
 #   make test     set up what the tests need and run them
+# make check is what else CI runs: format, lint, types, and tests with the lowest allowed versions of every dependency.
 # PYTHON=python3.13 VENV=.venv-3.13 LOWEST=.venv-3.13-lowest make test    the same with another Python
 PYTHON ?= python3
 VENV ?= .venv
@@ -9,7 +10,7 @@ LOWEST ?= .venv-lowest
 # Tests start hundreds of processes: without bytecode every one of them compiles the package and the tests anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-newest test-lowest test-boundary test-other test-long check format notebook schema lock bench dist site clean
+.PHONY: demo test test-lowest test-boundary test-other test-long check lint format notebook schema lock bench dist site clean
 
 $(VENV)/core: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -32,20 +33,20 @@ $(VENV)/demo: $(VENV)/core
 demo: $(VENV)/demo
 	$(BIN)/python scripts/demo.py
 
-check: $(VENV)/ready
+check: lint test-lowest
+
+lint: $(VENV)/ready
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-# All tests with the locked newest versions; those marked `boundary` with the lowest allowed version of every dependency
-# as well. Simulations and property tests are short here and at full length in `make test-long`.
+# All tests with the locked newest versions. `make check` runs those marked `boundary` with the lowest allowed version of
+# every dependency. Simulations and property tests are short here and at full length in `make test-long`.
 # Workers wait for processes and servers about half of their time: twice as many as there are cores.
 WORKERS ?= 4
 PYTEST_PARALLEL = pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-test: test-newest test-lowest
-
-test-newest: $(VENV)/ready
+test: $(VENV)/ready
 	$(BIN)/$(PYTEST_PARALLEL) -m "not long"
 
 test-lowest: $(LOWEST)/ready

@@ -13,6 +13,8 @@ from parts.columns import Made, columns, suite
 from parts.described import summarise
 from parts.score_ends import score_ends
 from steelyard.analysis.model import Slice, Summary
+from steelyard.decide.gates import evaluate
+from steelyard.records import Verdict
 from steelyard.stats.intervals import Estimate, Possible
 
 pytestmark = pytest.mark.boundary("numpy")
@@ -28,6 +30,38 @@ def by_name(summary: Summary, factor: str) -> dict[str, Slice]:
 
 def of_scores(*scores: float) -> Summary:
     return summary_of(*(Made(f"c{i}", score) for i, score in enumerate(scores)))
+
+
+class TestCasesBehindAFigure:
+    """Four cases asked three times each: every answer to d failed, one of c could not be read by anybody, and b alone
+    has the code NAME, in two answers."""
+
+    MADE = (
+        *(Made("a", 1.0, repeat=repeat, category="x") for repeat in range(3)),
+        *(Made("b", 0.5, repeat=repeat, category="x", findings=("NAME",) * (repeat < 2)) for repeat in range(3)),
+        *(Made("c", 0.75, "scored" if repeat else "judge_failed", repeat=repeat, category="y") for repeat in range(3)),
+        *(Made("d", None, "target_failed", repeat=repeat, category="y", latency=None) for repeat in range(3)),
+    )
+
+    def test_repeats_of_a_case_are_one_case(self) -> None:
+        summary = summary_of(*self.MADE, repeats=3, n_planned=12)
+        overall, by_category = summary.overall, by_name(summary, "category")
+        # 3 + 3 + 2 answers of a, b and c; d has none.
+        for name in ("average", "pass_rate", "median", "band.Fair", "findings.NAME.rate"):
+            assert (overall[name].n, overall[name].cases, overall[name].n_missing) == (8, 3, 4), name
+            assert (by_category["x"][name].n, by_category["x"][name].cases) == (6, 2), name
+            assert (by_category["y"][name].n, by_category["y"][name].cases) == (2, 1), name
+        # Of c all three calls were answered, whatever became of the judge.
+        assert (overall["latency.mean"].n, overall["latency.mean"].cases) == (9, 3)
+        assert overall.n_cases == 4
+
+    def test_a_gate_that_asks_for_cases_does_not_count_repeats(self) -> None:
+        summary = summary_of(*self.MADE, repeats=3, n_planned=12, limits={"max_inconclusive": 0.5})
+        few, enough = evaluate(
+            ["findings.NAME.rate <= 90 % with n >= 4", "findings.NAME.rate <= 90 % with n >= 3"], summary
+        )
+        assert (few.verdict, few.reason[:21]) == (Verdict.AMBIGUOUS, "3 cases or clusters (")
+        assert enough.verdict is Verdict.PASS
 
 
 class TestWhatCounts:

@@ -21,12 +21,13 @@ from steelyard.decide.gates import evaluate
 from steelyard.metrics.figures import WHOLE_RUN, Figures
 from steelyard.metrics.kinds import NO_INTERVAL
 from steelyard.metrics.registry import metric, register, unregister
+from steelyard.metrics.run_figures import share_of_scale
 from steelyard.metrics.samples import latency_quantile
 from steelyard.records import Finding, RunHeader, RunState, Score, Verdict
 from steelyard.report.build import build_report
 from steelyard.report.document import Table, every_block
 from steelyard.report.run import document
-from steelyard.stats.intervals import Estimate
+from steelyard.stats.intervals import Estimate, Possible
 from steelyard.store.base import Store
 from steelyard.store.figures import Figure, Kind, SliceKey
 from steelyard.store.sql import open_store
@@ -79,6 +80,26 @@ def test_figures_of_one_metric_are_found_by_what_fills_its_name() -> None:
     assert whole.each("score.<component>.<measure>", "items") == {"recall": recall}
     assert whole.each("score.<component>.<measure>", "other") == {}
     assert (whole.count("findings.a.b"), whole.count("findings.none")) == (3, 0)
+
+
+@pytest.mark.parametrize(
+    ("average", "share"),
+    [
+        # (3 - 1) / (5 - 1), likewise all other ends.
+        (
+            Estimate(3.0, 4, 1, 2.0, 4.5, possible=Possible(2.0, 5.0, 1, 5)),
+            Estimate(0.5, 4, 1, 0.25, 0.875, possible=Possible(0.25, 1.0, 1, 5)),
+        ),
+        (Estimate(None, 0, 5), Estimate(None, 0, 5)),
+        (
+            Estimate(1.0, 1, 4, possible=Possible(1.0, None, 4, 5)),
+            Estimate(0.0, 1, 4, possible=Possible(0.0, None, 4, 5)),
+        ),
+    ],
+)
+def test_points_are_a_share_of_their_scale_with_all_their_ends(average: Estimate, share: Estimate) -> None:
+    assert share_of_scale(average, (1.0, 5.0)) == share
+    assert share_of_scale(average, (0.0, 1.0)) is average
 
 
 RATIO = {"numerator": "hit", "denominator": "all", "about": "", "better": "higher"}

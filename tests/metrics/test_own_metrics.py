@@ -124,6 +124,8 @@ def test_it_is_in_the_report_by_hand_computed(ran):
     assert (found["n"], found["n_missing"]) == (6, 0)
     assert found["low"] < MACRO_F1 < found["high"]
     assert [part["figures"]["macro_f1"]["n"] for part in report["slices"]["category"]] == [3, 3]
+    # What its sums are of, nobody says: rounded to whole numbers they would be of nothing.
+    assert {"numerator", "denominator", "mean_of"} & found.keys() == set()
     # The system does not say what it cost.
     assert report["figures"]["cost_per_resolved"]["value"] is None
     said = " ".join(invoke("report", "LAST", "--full", "--store", ran).split())

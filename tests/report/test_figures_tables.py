@@ -3,7 +3,19 @@
 from parts.slices import a_slice
 from steelyard.metrics.figures import Figures, Slice
 from steelyard.report.document import Gauge
-from steelyard.report.figures import base, estimate, figures_table, gauge, interval, stacked, stacked_sums, value
+from steelyard.report.figures import (
+    base,
+    estimate,
+    figures_table,
+    gauge,
+    interval,
+    kind_of,
+    selection_of,
+    stacked,
+    stacked_sums,
+    sums,
+    value,
+)
 from steelyard.stats.intervals import Estimate
 from steelyard.store.figures import Figure, Kind, SliceKey
 from steelyard.store.selection import Selection
@@ -109,3 +121,40 @@ def test_rows_and_columns_of_a_table_change_places():
     turned = table.turned("Measure")
     assert [column.title for column in turned.columns] == ["Measure", ""]
     assert turned.rows == [("recall", "80.0 %\n8 of 10"), ("n", "9, 1 missing")]
+
+
+def test_a_rate_of_outcomes_leads_to_the_samples_that_ended_so():
+    names = {"malformed_rate": "malformed", "scored_rate": "scored", "inconclusive_rate": "inconclusive"}
+    for name, outcome in names.items():
+        assert selection_of("", "", Kind(name)) == Selection(outcome=outcome)
+        assert selection_of("category", "lamp", Kind(name)) == Selection(category="lamp", outcome=outcome)
+
+
+def test_what_fills_a_name_selects_the_samples_that_have_it():
+    asked = {
+        "band.<band>": Selection(band="x"),
+        "score.<component>.points": Selection(component="x"),
+        "findings.<code>.rate": Selection(code="x"),
+        "check.<check>.passed": Selection(check="x"),
+        "section.<section>": Selection(section="x"),
+        "failures.<kind>": Selection(),
+    }
+    assert {pattern: selection_of("", "", Kind(pattern, ("x",))) for pattern in asked} == asked
+    # A finding of a code in a section is of both.
+    both = selection_of("", "", Kind("section.<section>.<code>", ("intro", "NAME")))
+    assert both == Selection(section="intro", code="NAME")
+
+
+def test_the_sums_in_a_column_are_those_of_its_own_metric():
+    recall = Kind("score.<component>.<measure>", ("name", "recall"))
+    rows = figures_table("M", SUITE, OVERALL, {"average": "average"}, sums("Counted", recall), sums("Own")).rows
+    assert rows == [("average", "8 of 10", "")]
+
+
+def test_a_name_with_dots_is_of_what_any_slice_says_that_it_is():
+    points = Kind("score.<component>.points", ("a.b",))
+    other = Figures([Figure(SliceKey("category", "lamp"), "score.a.b.points", points, Estimate(0.5, 2))])
+    assert kind_of("score.a.b.points", [OVERALL, *other.slices("category")]) == points
+    # Of what no slice has, the registry tells.
+    assert kind_of("score.tone.points", []) == Kind("score.<component>.points", ("tone",))
+    assert kind_of("a.b.c.d.e", [OVERALL]) == Kind("a.b.c.d.e")
