@@ -17,12 +17,13 @@ CASES = ["a", "b", "c", "d", "e"]
 OUTCOMES = ["scored", "malformed", "target_failed"]
 
 
-def run_data(scores, *, repeats=None, outcomes=None, latency=None, passing=0.75, flagged=None):
-    """A run whose samples are of cases a, b, c and so on, or of `repeats` in turn."""
+def run_data(scores, *, repeats=None, outcomes=None, latency=None, passing=0.75, flagged=None, variants=1):
+    """A run whose samples are of cases a, b, c and so on, or of `repeats` in turn; of several variants one after the
+    other, so many samples of a case each."""
     n = len(scores)
     zeros, case = np.zeros(n, dtype=int), np.arange(n)
     if repeats:
-        case = case // repeats
+        case = case // repeats // variants
     score = np.array(scores, dtype=float)
     suite = SUITE | {"gates": [], "components": [], "taxonomy": []}
     suite["passing"] = None if passing is None else {"text": f"score >= {passing}", "at_least": passing}
@@ -35,8 +36,8 @@ def run_data(scores, *, repeats=None, outcomes=None, latency=None, passing=0.75,
         n=n,
         case=case,
         case_ids=CASES,
-        variant=zeros,
-        variants=[""],
+        variant=np.arange(n) // (repeats or 1) % variants,
+        variants=[f"v{number}" for number in range(variants)],
         repeat=np.arange(n) % (repeats or 1),
         outcome=np.array([OUTCOMES.index(name) for name in outcomes]) if outcomes else zeros,
         outcomes=OUTCOMES,
@@ -78,6 +79,12 @@ def test_a_case_is_listed_once_with_its_worst_repeat_and_how_many_failed(monkeyp
     # Two repeats of each of three cases: the lowest score is the first of b, the next is the second of a.
     found = listed_samples(run_data([0.7, 0.2, 0.1, 0.9, 0.6, 0.5], repeats=2))
     assert found.worst == (WorstCell(2, 1), WorstCell(1, 2))
+
+
+def test_each_variant_of_a_case_is_listed_with_its_own_repeats():
+    # Case a: v0 fails once of two, v1 twice; case b: v0 twice, v1 never.
+    found = listed_samples(run_data([0.5, 0.9, 0.1, 0.2, 0.3, 0.4, 0.8, 0.9], repeats=2, variants=2))
+    assert found.worst == (WorstCell(2, 2), WorstCell(4, 2), WorstCell(0, 1))
 
 
 def test_every_repeat_of_the_worst_case_may_be_worse_than_those_of_the_second(monkeypatch):

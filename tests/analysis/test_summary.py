@@ -64,6 +64,41 @@ class TestCasesBehindAFigure:
         assert enough.verdict is Verdict.PASS
 
 
+class TestWhatMissingSamplesLeaveOpen:
+    """Six samples of eight that were planned: a, b and c in x, of which c failed, and d, e and f in y. NAME was found
+    twice in a and once in d. The two that never came may be of either category."""
+
+    MADE = (
+        Made("a", 0.5, category="x", findings=("NAME", "NAME")),
+        Made("b", 1.0, category="x"),
+        Made("c", None, "target_failed", category="x"),
+        Made("d", 0.5, category="y", findings=("NAME",)),
+        Made("e", 1.0, category="y"),
+        Made("f", 1.0, category="y"),
+    )
+
+    @pytest.mark.parametrize(
+        ("part", "found", "samples", "n", "missing"),
+        [("", 3.0, 2.0, 5, 3), ("x", 2.0, 1.0, 2, 3), ("y", 1.0, 1.0, 3, 2)],
+    )
+    def test_findings_may_be_more_in_whatever_is_missing(
+        self, part: str, found: float, samples: float, n: int, missing: int
+    ) -> None:
+        summary = summary_of(*self.MADE, n_planned=8, limits={"max_inconclusive": 0.5})
+        group = by_name(summary, "category")[part] if part else summary.overall
+        count, once = group["findings.NAME"], group["findings.NAME.samples"]
+        # One sample may have any number of findings, but is one sample.
+        assert (count.value, count.possible) == (found, Possible(found, None, missing, n + missing))
+        assert (once.value, once.possible) == (samples, Possible(samples, samples + missing, missing, n + missing))
+        assert group["findings.total"].possible == Possible(found, None, missing, n + missing)
+
+    def test_a_gate_on_a_slice_is_open_for_samples_that_may_be_of_it(self) -> None:
+        summary = summary_of(*self.MADE, n_planned=8, limits={"max_inconclusive": 0.5})
+        (gate,) = evaluate(["category.y.findings.NAME <= 1"], summary)
+        assert gate.verdict is Verdict.AMBIGUOUS
+        assert gate.reason.startswith("2 of 5 samples are missing and could change it")
+
+
 class TestWhatCounts:
     def test_average_median_and_pass_rate_of_scored_samples(self) -> None:
         overall = of_scores(0.9, 0.8, 0.4, 0.7).overall

@@ -82,6 +82,15 @@ def test_figures_of_one_metric_are_found_by_what_fills_its_name() -> None:
     assert (whole.count("findings.a.b"), whole.count("findings.none")) == (3, 0)
 
 
+def test_what_another_kind_of_judge_scored_is_not_among_the_conclusive() -> None:
+    ended = {"scored": 5.0, "malformed": 1.0, "target_failed": 3.0, "judge_failed": 4.0}
+    rows = [figure(WHOLE_RUN, "outcomes.<outcome>", Estimate(n, 13), name) for name, n in ended.items()]
+    rows.append(figure(WHOLE_RUN, "outcomes.excluded", Estimate(2.0, 13)))
+    whole = Figures(rows).slice()
+    # 5 + 1 - 2, of 5 + 1 + 3 + 4.
+    assert (whole.n_conclusive, whole.n_samples) == (4, 13)
+
+
 @pytest.mark.parametrize(
     ("average", "share"),
     [

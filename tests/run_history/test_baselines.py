@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
 
 from parts import running as weighing
+from parts.command import invoke
+from parts.histories import DAY, JAN_1, keep, made_run
 from parts.small_suite import write_suite
 from steelyard.cli.user import current_user
 from steelyard.decide.baselines import baselines, find_baseline, find_reference, held_against, stored_results
@@ -15,6 +18,7 @@ from steelyard.loading.load import load_suite
 from steelyard.records import RunState, Verdict
 from steelyard.report.build import build_report
 from steelyard.run_history.baselines import remove_baseline, set_baseline, why_unsound
+from steelyard.store.baseline_log import BaselineEntry
 from steelyard.store.sql import open_store
 
 RIGHT = "def answer(case):\n    return {'word': 'word %d' % case.input['number']}\n"
@@ -190,3 +194,26 @@ def test_a_baseline_of_another_suite_is_not_meant(store, evaluate):
         evaluate(against="@release")
     with pytest.raises(UsageError, match="'release' is a run of suite others, not of words"):
         evaluate(against="release")
+
+
+def test_a_baseline_shows_its_own_figures_and_how_far_they_are_from_those_before(store, tmp_path):
+    levels = ((0.8, 0.9, 0.95), (0.6, 0.7, 0.5), (0.7, 0.75, 0.65))
+    for number, (average, median, rate) in enumerate(levels):
+        run = made_run(number, average, figures={"median": median, "pass_rate": rate, "missing": 2})
+        keep(store, run)
+        store.log_baseline(BaselineEntry("chairs", "release", run.id, JAN_1 + number * DAY, "ada"))
+    url = str(tmp_path / "steelyard.db")
+    data = json.loads(invoke("baseline", "show", "release", "--json", "--store", url))
+    assert (data["run"], data["average"]["value"], data["pass_rate"]["value"]) == ("chairs-002", 0.7, 0.65)
+    assert (data["average"]["n"], data["average"]["n_missing"]) == (50, 2)
+    # Then and now, of the lock before and of the first.
+    assert [(item["run"], item["moved"]) for item in data["drift"]] == [
+        ("chairs-001", {"pass rate": [0.5, 0.65], "average": [0.6, 0.7]}),
+        ("chairs-000", {"pass rate": [0.95, 0.65], "average": [0.8, 0.7]}),
+    ]
+    said = " ".join(invoke("baseline", "show", "release", "--store", url).split())
+    assert "Average 70.0 % [62.0, 78.0] n 50, 2 missing" in said
+    assert "Median 75.0 % [67.0, 83.0] n 50 " in said
+    assert "65.0 %" in said
+    assert "pass rate 50.0 % -> 65.0 % (+15.0 points), average 60.0 % -> 70.0 % (+10.0 points)" in said
+    assert "pass rate 95.0 % -> 65.0 % (-30.0 points), average 80.0 % -> 70.0 % (-10.0 points)" in said

@@ -9,14 +9,16 @@ from urllib.request import urlopen
 
 from starlette.testclient import TestClient
 
+from parts.command import wait_until
 from parts.rich_run import put_rich
 from parts.served import client_on, put_all, served
-from parts.stored import case, header, sample
+from parts.stored import case, ended_run, header, sample
 from steelyard.analysis.stored import summary_of
+from steelyard.store.people import LabelRecord
 from steelyard.store.sql import open_store
 from steelyard.web.app import create_app
 from steelyard.web.figures import FigureJobs
-from steelyard.web.run import run_data
+from steelyard.web.run import run_data, run_page
 from steelyard.web.site import Settings, Site
 
 
@@ -101,3 +103,34 @@ def test_the_page_of_an_ended_run_is_there_at_once_and_its_charts_are_drawn_when
         assert drawn.headers["content-type"].startswith("image/svg+xml")
         assert "<svg" in drawn.text
         assert client.get("/charts/none").status_code == 404
+
+
+def test_a_page_that_was_read_is_read_again_once_its_run_or_what_it_depends_on_is_another(store, tmp_path):
+    put_all(store)
+    figures = FigureJobs(str(tmp_path / "runs.db"))
+    first = figures.read(run_data, store, "rich-1", state=1)
+    assert figures.read(run_data, store, "rich-1", state=1) is first
+    assert figures.read(run_data, store, "rich-1", state=2) is not first
+    assert figures.read(run_data, store, "rich-2", state=1)["report"]["run"]["id"] == "rich-2"
+    assert figures.read(run_page, store, "rich-1", state=1).keys() != first.keys()
+    assert figures._executor is None
+
+
+def test_the_page_of_a_stored_run_follows_its_labels(store, tmp_path):
+    run = ended_run(store, 12)
+    summary_of(store, run)
+    site = Site(store, FigureJobs(str(tmp_path / "runs.db")), Settings())
+    with TestClient(create_app(site), base_url="http://127.0.0.1", follow_redirects=False) as client:
+
+        def figure():
+            report = client.get("/api/runs/demo-1").json().get("report")
+            return "being computed" if report is None else report["figures"].get("pass_rate.corrected", {}).get("value")
+
+        assert figure() is None
+        labels = [LabelRecord("demo", case(n).id, "ann", "verdict", n < 9, run.id) for n in range(12)]
+        numbers = store.people.add_labels(labels)
+        # All answers have labels: the first page after them may have to be computed.
+        wait_until(lambda: figure() == 9 / 12, seconds=30)
+        # Somebody chose which 11 are left: of the rest they say nothing.
+        store.people.withdraw(numbers[-1])
+        wait_until(lambda: figure() is None, seconds=30)

@@ -10,13 +10,14 @@ import pytest
 
 from parts.histories import keep, made_run
 from parts.served import client_on
-from parts.stored import add_planned, case, ended_run, header, sample
+from parts.stored import add_planned, case, ended_run, failed, header, sample
 from steelyard.records import RunFacts, RunState, Verdict
 from steelyard.report import document as doc
 from steelyard.report.build import build_report
 from steelyard.report.run import document
 from steelyard.store.baseline_log import BaselineEntry
 from steelyard.store.people import DISAGREEMENT, RANDOM, LabelRecord, Queue, QueuePlan
+from steelyard.store.selection import Selection
 from steelyard.web.run import state_of
 
 COUNTED = {
@@ -137,6 +138,37 @@ def test_runs_stand_by_suite_with_verdict_figure_trend_changes_and_baselines(sto
     assert '<svg class="spark"' in page
     assert "baseline release" in page
     assert "style=" not in page
+
+
+def test_a_list_shows_the_pass_rate_or_without_a_pass_rule_the_average(store):
+    keep(store, made_run(0, 0.6, figures={"pass_rate": 0.25}))
+    keep(store, made_run(1, 0.7, figures={"pass_rate": 0.5}, suite={"passing": None}))
+    with client_on(store) as client:
+        (group,) = client.get("/api/runs").json()["suites"]
+    found = {run["id"]: (run["figure"]["label"], run["figure"]["estimate"]["value"]) for run in group["runs"]}
+    assert found == {"chairs-000": ("Pass rate", 0.25), "chairs-001": ("Average", 0.7)}
+
+
+def test_a_page_counts_what_did_not_pass_and_leads_to_it_and_to_the_run_before(store):
+    passing = {"passing": {"at_least": 0.6, "text": "score >= 60 %"}}
+    for number in range(3):
+        run = header(f"demo-{number}", created_at=1000.0 + number, suite=header().suite | passing, n_planned=6)
+        store.create_run(run)
+        cases = [case(at) for at in range(6)]
+        # Four pass, one does not, and one call failed: nobody knows of that one.
+        samples = [sample(of, at, passed=at != 2) for at, of in enumerate(cases[:5])] + [failed(cases[5], 5)]
+        store.add_samples(run.id, samples, cases)
+        store.update_run(replace(run, state=RunState.ENDED))
+    with client_on(store) as client:
+        shown = client.get("/api/runs/demo-1").json()
+        page = client.get("/runs/demo-1").text
+        assert shown["n_failed"] == 1
+        assert shown["compare_with"] == [
+            {"what": "the run before", "run": "demo-0", "address": "/changes/demo-0/demo-1"}
+        ]
+        assert client.get("/api/runs/demo-0").json()["compare_with"] == []
+    assert re.search(r'<a data-key="f" href="/runs/demo-1/samples\?passed=false">1 failed</a>', page)
+    assert _count(store, "demo-1", Selection(passed=False)) == 1
 
 
 def test_a_trend_has_no_run_that_is_invalid_suspect_or_of_a_part_and_answers_once(store):
