@@ -170,11 +170,13 @@ def test_of_two_processes_that_resume_with_a_fixed_scorer_one_makes_a_new_run(se
 def test_a_closed_terminal_ends_a_run_as_gracefully_as_a_polite_kill(server, suite, tmp_path):
     env = {"STEELYARD_STORE": str(tmp_path / "runs.db")}
     # From the seventh on they take so long that the run does not end before its terminal is closed.
-    server.on("/ask", *[answer] * 6, lambda seen: answer(seen, 2))
+    server.on("/ask", *[answer] * 6, lambda seen: answer(seen, 1))
     pid, terminal = pty.fork()
     if pid == 0:  # the command on a terminal of its own
         os.chdir(tmp_path)
         os.environ.update(env)
+        # Tests that run under nohup would hand on that the signal is ignored, as a run then does.
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
         os.execv(sys.executable, [sys.executable, "-m", "steelyard", "run", str(suite), "--concurrency", "2"])
     wait_until(lambda: len(server.requests) >= 6)
     os.close(terminal)
